@@ -1,0 +1,22 @@
+"""Prints the table; exit status 1 when a goal was missed. Further areas add their module here."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from tests.perf import storage
+from tests.perf.measure import table
+
+AREAS = {"storage": storage.measure}
+
+
+async def main(names: list[str]) -> int:
+    """Measures the named areas, or all."""
+    rows = [row for name, measure in AREAS.items() if name in names or not names for row in await measure()]
+    print(table(rows))
+    return 0 if all(row.reached for row in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(asyncio.run(main(sys.argv[1:])))
