@@ -1,0 +1,100 @@
+"""How an assembled prompt becomes logged messages: the system head and the runtime snapshot.
+
+Both write only what changed, so that an unchanged prompt keeps the model's cache
+(spec agent-loop 4.4-4.6, session 3; decision 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from engine.agent.prompt import Part
+from engine.ids import new_id
+from engine.session import Event, Message, Session, message_text, system_message, user_message
+
+__all__ = ["SNAPSHOT_KIND", "admit_system", "propose_snapshot"]
+
+SNAPSHOT_KIND = "runtime-context"
+
+_HEADING = "Current facts; this list replaces every earlier one:"
+_CLEARED = "There are no current facts; earlier lists no longer apply."
+
+
+def admit_system(
+    session: Session, text: str, *, turn: int, step: int, in_history: bool, starts_series: bool
+) -> None:
+    """Make the surface's system text equal `text`.
+
+    Without a system node one is appended, even when empty: it reserves the head. On a route
+    that takes updates in history a continuing series appends the whole new text; on all
+    others later nodes are emptied and the head is rewritten.
+    """
+    nodes = [event for event in _surface(session) if event.type == "system/message"]
+    if not nodes:
+        _append(session, text, turn, step)
+        return
+    latest = next((_text(n) for n in reversed(nodes) if _text(n)), "")
+    if in_history and not starts_series and text:
+        if latest != text:
+            _append(session, text, turn, step)
+        return
+    for node in nodes[1:]:
+        if _text(node):
+            _replace(session, node, "", turn, step)
+    if _text(nodes[0]) != text:
+        _replace(session, nodes[0], text, turn, step)
+
+
+def propose_snapshot(session: Session, contexts: Sequence[Part]) -> Message | None:
+    """The snapshot message that these contexts need now, or None when the retained one still says it."""
+    text = snapshot_text(contexts)
+    retained, existed = _retained(session)
+    if retained == text or (not text and not existed) or (not text and retained == _CLEARED):
+        return None
+    sections = [{"name": part.name, "text": part.text} for part in contexts]
+    source: dict[str, Any] = {"kind": SNAPSHOT_KIND, "form": "snapshot", "sections": sections}
+    return user_message(new_id("ctx"), text or _CLEARED, source)
+
+
+def snapshot_text(contexts: Sequence[Part]) -> str:
+    """Heading and texts joined by blank lines; empty without contexts."""
+    texts = [part.text for part in contexts if part.text]
+    return "\n\n".join([_HEADING, *texts]) if texts else ""
+
+
+def _retained(session: Session) -> tuple[str | None, bool]:
+    """(text of the newest own snapshot that is still on the surface, whether there ever was one)."""
+    for event in reversed(_surface(session)):
+        if event.type == "user/message" and event.data["source"].get("kind") == SNAPSHOT_KIND:
+            return message_text(event.data), True
+    existed = any(
+        event.type == "user/message" and event.data["source"].get("kind") == SNAPSHOT_KIND
+        for event in session.events()
+    )
+    return None, existed
+
+
+def _surface(session: Session) -> list[Event]:
+    return [session.event(seq) for seq in session.surface.nodes]
+
+
+def _text(event: Event) -> str:
+    return message_text(event.data["message"])
+
+
+def _append(session: Session, text: str, turn: int, step: int) -> None:
+    session.append("system/message", _data(text, turn, step), surface_op="append")
+
+
+def _replace(session: Session, node: Event, text: str, turn: int, step: int) -> None:
+    session.append(
+        "system/message",
+        _data(text, turn, step),
+        surface_op={"op": "replace", "startSeq": node.seq, "endSeq": node.seq},
+        source_event_seqs=[node.seq],
+    )
+
+
+def _data(text: str, turn: int, step: int) -> dict[str, Any]:
+    return {"turn": turn, "step": step, "message": system_message(new_id("sys"), text)}

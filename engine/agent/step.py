@@ -1,0 +1,252 @@
+"""One step: attempts until one settles as a message, then the tools it called.
+
+The order is that of spec agent-loop 3.4. Up to the prepared call nothing is admitted: a
+cancel before that leaves neither system nor user message. Accepted input is admitted on
+the first attempt only; a retry happens in the same step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.agent.attempt import Finished, FrameCounter, run_attempt
+from engine.agent.projection import admit_system, propose_snapshot
+from engine.agent.prompt import AssembleContext, Assembly
+from engine.agent.services import Services
+from engine.agent.tools import run_calls
+from engine.cancel import CancelToken
+from engine.errors import AgentError
+from engine.ids import new_id
+from engine.llm import CallConfig, LlmFailure, LlmRequest, PreparedCall
+from engine.session import Message, Session
+
+__all__ = ["Entry", "RequestFailure", "RequestProposal", "StepRunner"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What pre-step decided to let in: `messages` in order, `snapshot_id` naming the proposed facts among them."""
+
+    turn: int
+    step: int
+    assembly: Assembly
+    messages: Sequence[Message]
+    snapshot_id: str | None
+    context: AssembleContext
+    starts_series: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestProposal:
+    """The payload of `agent/request`: its listeners answer with the call configuration of this attempt."""
+
+    session: Session
+    turn: int
+    step: int
+    token: CancelToken
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailure:
+    """The payload of `agent/request-error`: a listener answers "retry" to own the recovery."""
+
+    session: Session
+    turn: int
+    step: int
+    call: PreparedCall
+    outcome: Finished
+    token: CancelToken
+
+
+@dataclass(slots=True)
+class StepRunner:
+    """Runs the steps of one loop instance; remembers what one instance must remember about its requests."""
+
+    services: Services
+    session: Session
+    counter: FrameCounter
+    _dispatched: bool = False
+    _content_generation: int | None = None
+    _retries: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    async def run(self, entry: Entry, token: CancelToken) -> str | None:
+        """`completed`, `max-tokens`, or None when tool results need another request.
+
+        Raises Cancelled after a settled stop, and LlmFailure when the attempts are used up.
+        """
+        first = True
+        while True:
+            call = await self._prepare(entry, token)
+            self._admit(entry, call, first)
+            first = False
+            outcome = await self._dispatch(entry, call, token)
+            if outcome.failure is None:
+                break
+            await self._recover(entry, call, outcome, token)
+        if outcome.finish == "max-tokens":
+            return "max-tokens"
+        if not outcome.calls:
+            return "completed"
+        calls = list(outcome.calls)
+        await run_calls(self.session, self.services.tools, calls, entry.turn, entry.step, token)
+        return None
+
+    # -- before anything is admitted ---------------------------------------------------------
+
+    async def _prepare(self, entry: Entry, token: CancelToken) -> PreparedCall:
+        proposal = RequestProposal(self.session, entry.turn, entry.step, token)
+        config = await self.services.hooks.waterfall("agent/request", proposal, self._seed_config)
+        token.check()
+        if not config.provider or not config.model:
+            raise AgentError("No model is chosen.", code="NO_MODEL")
+        return self.services.llm.prepare_call(config)
+
+    def _seed_config(self) -> CallConfig:
+        header = self.session.request_header()
+        if header is None or not self._dispatched:
+            return self.services.defaults
+        config = dict(header["header"]["config"])
+        for filled in header["header"].get("adapterDefaults", {}):
+            config.pop(filled, None)
+        return CallConfig.from_wire(config)
+
+    # -- admission: synchronous, so that no cancel can leave it half done ------------------------
+
+    def _admit(self, entry: Entry, call: PreparedCall, first: bool) -> None:
+        generation = self.session.surface.content_generation
+        series = first and entry.starts_series
+        if self._content_generation is not None and generation != self._content_generation:
+            series = True
+        admit_system(
+            self.session,
+            entry.assembly.system_text,
+            turn=entry.turn,
+            step=entry.step,
+            in_history=call.system_prompt_update == "in-history",
+            starts_series=series,
+        )
+        for message in self._refreshed(entry, first):
+            self.session.append("user/message", message, surface_op="append")
+        changed = self.session.surface.content_generation
+        if self._content_generation is not None and changed != self._content_generation:
+            series = True
+        self._record_header(call, series)
+        self._record_context(call)
+        self._content_generation = changed
+
+    def _refreshed(self, entry: Entry, first: bool) -> list[Message]:
+        """The accepted batch with its runtime facts read again now; on a retry only facts that changed."""
+        renewed = self.services.prompt.refresh(entry.assembly, entry.context)
+        snapshot = propose_snapshot(self.session, renewed.contexts)
+        if not first:
+            return [snapshot] if snapshot is not None else []
+        batch: list[Message] = []
+        for message in entry.messages:
+            if message["id"] != entry.snapshot_id:
+                batch.append(message)
+            elif snapshot is not None:
+                batch.append(snapshot)
+                snapshot = None
+        if snapshot is not None and entry.snapshot_id is None:
+            batch.append(snapshot)
+        return batch
+
+    def _record_header(self, call: PreparedCall, series: bool) -> None:
+        header: dict[str, Any] = {"config": call.config.to_wire()}
+        if call.adapter_defaults:
+            header["adapterDefaults"] = {name: True for name in sorted(call.adapter_defaults)}
+        tools = list(self.services.tools.schemas())
+        if tools:
+            header["tools"] = tools
+        last = self.session.request_header()
+        if last is None:
+            reason = "initial"
+        elif not self._dispatched:
+            reason = "resume"
+        elif last["header"] != header:
+            reason = "change"
+        elif series:
+            reason = "series"
+        else:
+            return
+        data: dict[str, Any] = {"header": header, "reason": reason}
+        if series and reason != "series":
+            data["startsSeries"] = True
+        self.session.append("request/header", data)
+
+    def _record_context(self, call: PreparedCall) -> None:
+        context: dict[str, Any] = {"provider": call.config.provider, "model": call.config.model}
+        if call.context_window is not None:
+            context["contextWindow"] = call.context_window
+        if call.system_prompt_update is not None:
+            context["systemPromptUpdate"] = call.system_prompt_update
+        if self.session.request_context() != context:
+            self.session.append("request/context", context)
+
+    # -- the request -----------------------------------------------------------------------------
+
+    async def _dispatch(self, entry: Entry, call: PreparedCall, token: CancelToken) -> Finished:
+        self._dispatched = True
+        # Nothing may reach a model that a crash could make us forget.
+        await self.services.journal.flush(self.session.id)
+        token.check()
+        request = LlmRequest(
+            config=call.config,
+            messages=self.session.derive(),
+            tools=self.services.tools.schemas(),
+            session_id=self.session.id,
+        )
+        return await run_attempt(
+            self.services,
+            self.session,
+            call,
+            request,
+            self.counter,
+            turn=entry.turn,
+            step=entry.step,
+            token=token,
+        )
+
+    async def _recover(self, entry: Entry, call: PreparedCall, outcome: Finished, token: CancelToken) -> None:
+        """Return to try again; raise LlmFailure to give up, Cancelled when a stop came first."""
+        payload = RequestFailure(self.session, entry.turn, entry.step, call, outcome, token)
+        decision = await self.services.hooks.waterfall(
+            "agent/request-error", payload, lambda: self._retry_transient(payload)
+        )
+        token.check()
+        if decision != "retry":
+            failure = outcome.failure
+            assert failure is not None  # only failed outcomes come here
+            raise LlmFailure(failure)
+
+    async def _retry_transient(self, failed: RequestFailure) -> str | None:
+        """Wait and try again what time may heal (spec agent-loop 5.6)."""
+        failure, policy = failed.outcome.failure, failed.call.retry_policy
+        assert failure is not None
+        where = (failed.turn, failed.step)
+        retry = self._retries.get(where, 0) + 1
+        delay = policy.delay_ms(retry, failure, self.services.rng)
+        if delay is None:
+            return None
+        self._retries = {where: retry}
+        chain = {"retryId": new_id("retry"), "turn": failed.turn, "step": failed.step}
+        self.session.append(
+            "llm/retry",
+            chain
+            | {
+                "provider": failed.call.config.provider,
+                "mode": "normal",
+                "policyKey": failed.call.config.provider,
+                "retry": retry,
+                "maxRetries": policy.max_retries,
+                "delayMs": delay,
+                "failure": failure.to_wire(),
+            },
+        )
+        self.services.hooks.emit("agent/retrying", self.session.id, failure, delay)
+        await failed.token.race(asyncio.sleep(delay / 1000))
+        self.session.append("llm/retry-started", chain | {"retry": retry})
+        return "retry"

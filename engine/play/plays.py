@@ -1,0 +1,411 @@
+"""Stories: what a table does with them.
+
+A story's channel never knows its session; it asks here, and the head decides. Every move
+of the head forks a session, copies its selection, and then swaps the head by
+compare-and-swap; no log is ever rewritten (spec tavern 6; seed 000, 1.1). One lock a
+story keeps its moves in order; a running turn holds none, so writing never blocks saying.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+import structlog
+
+from engine.agent import Agent, Agents
+from engine.cancel import CancelCause
+from engine.errors import PlayError
+from engine.hooks import Hooks
+from engine.ids import new_id
+from engine.library import Selection, Selections
+from engine.play.exchange import exchange_text, is_human, spoken_message
+from engine.play.model import (
+    ExchangeText,
+    Head,
+    Node,
+    Playthrough,
+    Receipt,
+    Rewound,
+    Swiped,
+    Timeline,
+    Utterance,
+    Variant,
+)
+from engine.play.tables import PlayTable, move_head, remember
+from engine.session import Message
+from engine.storage import Store, Write
+
+__all__ = ["Plays"]
+
+log = structlog.get_logger(__name__)
+
+
+class Plays:
+    """All stories of one engine. `clock` gives epoch milliseconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        agents: Agents,
+        selections: Selections,
+        hooks: Hooks,
+        clock: Callable[[], int],
+    ) -> None:
+        self.agents = agents
+        self.hooks = hooks
+        self.clock = clock
+        self.table = PlayTable(store)
+        self._selections = selections
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    # -- reading -----------------------------------------------------------------------------
+
+    async def get(self, play_id: str) -> Playthrough:
+        """Raises NotFound PLAY_PLAYTHROUGH_NOT_FOUND."""
+        return await self.table.get(play_id)
+
+    async def stories(self, owner: str, *, include_ended: bool = False) -> Sequence[Playthrough]:
+        """The stories of a library, newest first."""
+        return await self.table.of_owner(owner, include_ended)
+
+    async def timeline(self, play_id: str) -> Timeline:
+        return await self.table.timeline(await self.table.get(play_id))
+
+    async def selection(self, play_id: str) -> Selection:
+        """Which resources the story's head uses."""
+        return await self._selected((await self.table.get(play_id)).head.session_id)
+
+    async def text(self, variant: Variant) -> ExchangeText:
+        """What one answer and its exchange say."""
+        log_view = await self.agents.services.journal.read(variant.session_id)
+        return exchange_text(log_view.events[variant.start_seq : variant.end_seq + 1])
+
+    async def swiping(self, play_id: str) -> str | None:
+        """The exchange that another answer is being written to."""
+        swipe = await self.table.swipe(play_id)
+        return swipe[1] if swipe else None
+
+    # -- the story's life ----------------------------------------------------------------------
+
+    async def create(self, *, owner: str, created_by: str, selection: Selection, title: str) -> Playthrough:
+        """A new story with an empty session; the card's greeting is its draft."""
+        if selection.card_id is None:
+            raise PlayError("A story needs a card.", code="PLAY_CARD_REQUIRED")
+        play_id, session_id = new_id("p"), new_id("s")
+        await self.agents.create(session_id)
+        await self._selections.set(session_id, selection)
+        await self.table.commit(
+            Write(
+                "insert_playthrough",
+                {
+                    "id": play_id,
+                    "owner": owner,
+                    "title": title,
+                    "card_id": selection.card_id,
+                    "created_by": created_by,
+                    "head_session": session_id,
+                    "created_at": self.clock(),
+                },
+                expect=1,
+            ),
+            _owned(play_id, session_id, "path"),
+        )
+        return await self.table.get(play_id)
+
+    async def select(self, play_id: str, change: Callable[[Selection], Selection]) -> Selection:
+        """Change which resources the head uses. Refused while a turn runs (409 codes of spec tavern 2)."""
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            await self._refuse_busy(play)
+            selection = change(await self._selected(play.head.session_id))
+            await self._selections.set(play.head.session_id, selection)
+            return selection
+
+    async def choose_greeting(self, play_id: str, index: int) -> Selection:
+        """Switch the draft's greeting. Raises PlayError PLAY_GREETING_LOCKED once the story has begun."""
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            agent = await self.agents.open(play.head.session_id)
+            begun = agent.inbox.has_pending or any(
+                event.type == "user/message" for event in agent.session.events()
+            )
+            if play.head.node_id is not None or begun:
+                raise PlayError("The story has begun; its greeting stands.", code="PLAY_GREETING_LOCKED")
+            chosen = replace(await self._selected(play.head.session_id), greeting_index=index)
+            await self._selections.set(play.head.session_id, chosen)
+            return chosen
+
+    async def end(self, play_id: str) -> None:
+        """Close the story: a running turn is stopped, the log stays."""
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            agent = self.agents.get(await self.current_session(play))
+            if agent is not None:
+                agent.cancel(CancelCause("user"))
+            await self.table.commit(Write("end_playthrough", {"id": play_id, "at": self.clock()}, expect=1))
+
+    # -- saying ----------------------------------------------------------------------------------
+
+    async def say(self, play_id: str, utterance: Utterance, *, answer: bool = True) -> Receipt:
+        """Take a person's words. When this returns `accepted` they are on disk and will be answered.
+
+        Words whose key the story has taken before are a `duplicate`, and nothing happens.
+        Without `answer` they only wait: the next answer takes them in.
+        Raises PlayError PLAY_ENDED; StorageError when they could not be saved (they are
+        then kept in memory and tried again).
+        """
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            session_id = await self.current_session(play)
+            agent = await self.agents.open(session_id)
+            if agent.inbox.knows(utterance.key) or await self.table.spoken(play_id, utterance.key):
+                return Receipt("duplicate", session_id)
+            waiting = len(agent.inbox.next_turn) + (1 if agent.status == "running" else 0)
+            if answer:
+                agent.followup(spoken_message(utterance, utterance.key))
+            else:
+                agent.inject(spoken_message(utterance, utterance.key))
+            await self.agents.services.journal.flush(session_id)
+            await self.table.commit(
+                Write("insert_spoken", {"play_id": play_id, "key": utterance.key, "at": self.clock()})
+            )
+            return Receipt("accepted", session_id, waiting)
+
+    async def amend(self, play_id: str, key: str, utterance: Utterance | None) -> bool:
+        """Change words that still wait, or take them back with None. False once they were claimed.
+
+        (Decision 26: what was admitted stays; the caller tells the author.)
+        """
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            agent = await self.agents.open(await self.current_session(play))
+            if utterance is None:
+                changed = agent.inbox.remove(key)
+            else:
+                changed = agent.inbox.replace(key, spoken_message(utterance, key))
+            if changed:
+                await self.agents.services.journal.flush(agent.id)
+            return changed
+
+    async def stop(self, play_id: str) -> int:
+        """Stop the answer that is being written. Returns how many messages wait behind it.
+
+        The queue is kept (decision 6); `resume_queue` goes on with it.
+        """
+        play = await self.table.get(play_id)
+        agent = self.agents.get(await self.current_session(play))
+        return agent.cancel(CancelCause("user"), keep_inbox=True) if agent is not None else 0
+
+    async def resume_queue(self, play_id: str) -> int:
+        """Answer what waits. Returns how many messages that are."""
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            agent = await self.agents.open(await self.current_session(play))
+            waiting = len(agent.inbox.next_turn) + len(agent.inbox.next_step)
+            if waiting:
+                agent.wake()
+            return waiting
+
+    # -- moving ------------------------------------------------------------------------------------
+
+    async def adopt(self, play_id: str, node_id: str, index: int, expected: Head) -> Swiped:
+        """Let another existing answer stand; what had followed it comes back with it.
+
+        Raises PlayError PLAY_HEAD_MOVED when the head is not `expected`, PLAY_BUSY while a
+        turn runs, PLAY_VARIANT_UNKNOWN.
+        """
+        async with self.lock(play_id):
+            play, timeline = await self._movable(play_id, expected)
+            node = self._node(timeline, node_id)
+            if not 0 <= index < len(node.variants):
+                raise PlayError("There is no such answer.", code="PLAY_VARIANT_UNKNOWN")
+            variant = node.variants[index]
+            if variant.id == node.adopted_variant_id and play.head.variant_id == variant.id:
+                return Swiped("adopted", play.head.session_id, variant.id)
+            head = await self._head_at(play, timeline, node, variant)
+            await self.table.commit(
+                *remember(play_id, timeline),
+                Write("adopt_variant", {"node_id": node.id, "variant_id": variant.id}),
+                move_head(play, head),
+            )
+            return Swiped("adopted", head.session_id, variant.id)
+
+    async def swipe(self, play_id: str, node_id: str, expected: Head) -> Swiped:
+        """Have another answer written to the words of an exchange.
+
+        A session is forked before the exchange, the same words are put in, and the answer
+        becomes a variant, and the head, when it is complete. Until then, and if it fails,
+        the tree is as it was (spec tavern 6.4).
+        """
+        async with self.lock(play_id):
+            play, timeline = await self._movable(play_id, expected)
+            node = self._node(timeline, node_id)
+            inputs = await self._inputs(node.adopted)
+            if not inputs:
+                raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
+            agent = await self._branch(play, self._parent(timeline, node))
+            self._queue_again(agent, inputs)
+            await self.agents.services.journal.flush(agent.id)
+            await self.table.commit(_owned(play_id, agent.id, "swipe", node_id))
+            agent.wake()
+            return Swiped("writing", agent.id)
+
+    async def rewind(self, play_id: str, node_id: str | None, expected: Head) -> Rewound:
+        """Go on from the end of an earlier exchange, or from before the first with None.
+
+        What came after is set aside, not deleted; `restore_head` brings it back.
+        """
+        async with self.lock(play_id):
+            play, timeline = await self._movable(play_id, expected)
+            node = self._node(timeline, node_id) if node_id is not None else None
+            path = timeline.path()
+            if node is not None and node not in path:
+                raise PlayError("That is on another branch.", code="PLAY_NOT_ON_PATH")
+            agent = await self._branch(play, node.adopted if node else None)
+            head = Head(agent.id, node.id if node else None, node.adopted_variant_id if node else None)
+            await self.table.commit(
+                *remember(play_id, timeline), _owned(play_id, agent.id, "path"), move_head(play, head)
+            )
+            kept = path.index(node) + 1 if node else 0
+            return Rewound(play.head, head, path[kept:])
+
+    async def restore_head(self, play_id: str, head: Head, expected: Head) -> Head:
+        """Undo a move: put the head back where it was. Raises PlayError PLAY_HEAD_MOVED."""
+        async with self.lock(play_id):
+            play, timeline = await self._movable(play_id, expected)
+            if head.variant_id is not None and timeline.owner_of(head.variant_id) is None:
+                raise PlayError("There is no such answer.", code="PLAY_VARIANT_UNKNOWN")
+            await self.table.commit(*remember(play_id, timeline), move_head(play, head))
+            return head
+
+    async def retry(self, play_id: str, expected: Head) -> Swiped:
+        """Say the unanswered words after the head again, in a fresh continuation.
+
+        For a turn that failed, was stopped before any text, or was cut off by a crash.
+        Raises PlayError PLAY_NO_INPUT when everything was answered.
+        """
+        async with self.lock(play_id):
+            play, timeline = await self._movable(play_id, expected)
+            agent = await self.agents.open(play.head.session_id)
+            node = timeline.node(play.head.node_id) if play.head.node_id else None
+            answered = self._own_end(node, agent)
+            lost = [
+                event.data
+                for event in agent.session.events(answered + 1)
+                if event.type == "user/message" and is_human(event.data)
+            ]
+            waiting = [m for m in (*agent.inbox.next_step, *agent.inbox.next_turn) if is_human(m)]
+            if not lost and not waiting:
+                raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
+            fresh = await self._branch(play, node.adopted if node else None)
+            self._queue_again(fresh, lost)
+            for message in waiting:
+                fresh.send(message, "next-turn", wake=False)
+            await self.agents.services.journal.flush(fresh.id)
+            head = Head(fresh.id, play.head.node_id, play.head.variant_id)
+            await self.table.commit(_owned(play_id, fresh.id, "path"), move_head(play, head))
+            agent.inbox.clear()
+            fresh.wake()
+            return Swiped("writing", fresh.id)
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def lock(self, play_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(play_id, asyncio.Lock())
+
+    async def current_session(self, play: Playthrough) -> str:
+        """Where words go now: into the answer being written beside the standing one, else the head."""
+        swipe = await self.table.swipe(play.id)
+        return swipe[0] if swipe else play.head.session_id
+
+    async def _selected(self, session_id: str) -> Selection:
+        return await self._selections.get(session_id) or Selection()
+
+    async def _open(self, play_id: str) -> Playthrough:
+        play = await self.table.get(play_id)
+        if play.ended_at is not None:
+            raise PlayError("This story has ended.", code="PLAY_ENDED")
+        return play
+
+    async def _movable(self, play_id: str, expected: Head) -> tuple[Playthrough, Timeline]:
+        play = await self._open(play_id)
+        if play.head != expected:
+            raise PlayError("The story has moved on meanwhile.", code="PLAY_HEAD_MOVED", head=play.head)
+        await self._refuse_busy(play)
+        return play, await self.table.timeline(play)
+
+    async def _refuse_busy(self, play: Playthrough) -> None:
+        agent = self.agents.get(play.head.session_id)
+        running = agent is not None and agent.status == "running"
+        if running or await self.table.swipe(play.id):
+            raise PlayError("An answer is being written.", code="PLAY_BUSY")
+
+    @staticmethod
+    def _node(timeline: Timeline, node_id: str) -> Node:
+        node = timeline.node(node_id)
+        if node is None:
+            raise PlayError("This exchange is not part of the story.", code="PLAY_NODE_UNKNOWN")
+        return node
+
+    @staticmethod
+    def _parent(timeline: Timeline, node: Node) -> Variant | None:
+        if node.parent_variant_id is None:
+            return None
+        owner = timeline.owner_of(node.parent_variant_id)
+        assert owner is not None  # a parent always exists: it was committed before its child
+        return next(v for v in owner.variants if v.id == node.parent_variant_id)
+
+    @staticmethod
+    def _own_end(node: Node | None, agent: Agent) -> int:
+        """The last seq that the head's exchange covers in the head's session.
+
+        A fork keeps its parent's seqs, so the coordinate holds in the continuation too;
+        before the first exchange nothing is covered.
+        """
+        return node.adopted.end_seq if node is not None else -1
+
+    async def _head_at(self, play: Playthrough, timeline: Timeline, node: Node, variant: Variant) -> Head:
+        """Where the story stands when `variant` stands: where it had gone on from it, if it had."""
+        remembered = await self.table.branch_head(play.id, variant.id)
+        if remembered is not None and remembered.variant_id is not None:
+            nodes = timeline.path_to(remembered.variant_id)
+            if any(n.id == node.id for n in nodes):
+                return remembered
+        return Head(variant.session_id, node.id, variant.id)
+
+    async def _inputs(self, variant: Variant) -> list[Message]:
+        view = await self.agents.services.journal.read(variant.session_id)
+        return [
+            event.data
+            for event in view.events[variant.start_seq : variant.end_seq + 1]
+            if event.type == "user/message" and is_human(event.data)
+        ]
+
+    async def _branch(self, play: Playthrough, after: Variant | None) -> Agent:
+        """A continuation session after `after`, or a fresh one, with the head's selection and no queue."""
+        session_id = new_id("s")
+        if after is None:
+            agent = await self.agents.create(session_id)
+        else:
+            agent = await self.agents.fork(after.session_id, after.end_seq, session_id)
+        await self._selections.copy(play.head.session_id, session_id)
+        return agent
+
+    @staticmethod
+    def _queue_again(agent: Agent, inputs: list[Message]) -> None:
+        """The same words under new ids, all in one turn: the last one is the prompt, the others go before it."""
+        for position, message in enumerate(inputs):
+            again = dict(message) | {"id": f"{message['source'].get('key', message['id'])}~{new_id('r')}"}
+            last = position == len(inputs) - 1
+            agent.send(again, "next-turn" if last else "next-step", wake=False)
+
+
+def _owned(play_id: str, session_id: str, role: str, node_id: str | None = None) -> Write:
+    return Write(
+        "insert_play_session",
+        {"session_id": session_id, "play_id": play_id, "role": role, "swipe_node": node_id},
+        expect=1,
+    )
