@@ -101,8 +101,10 @@ class Engine:
             card = await self.library.card(play.card_id)
         except NotFound:
             return (), 0
-        user = await self.persona_name(play.created_by, "you")
-        texts = [greeting_text(card, index, user, seed=play.id) for index in range(len(card.greetings))]
+        texts = [
+            greeting_text(card, index, selection.user_name or "you", seed=selection.seed)
+            for index in range(len(card.greetings))
+        ]
         return texts, min(selection.greeting_index, max(0, len(texts) - 1))
 
     async def persona_name(self, user_id: int | str, fallback: str) -> str:

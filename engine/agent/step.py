@@ -28,7 +28,7 @@ __all__ = ["Entry", "RequestFailure", "RequestProposal", "StepRunner"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What pre-step decided to let in: `messages` in order, `snapshot_id` naming the proposed facts among them."""
+    """What pre-step let in: `messages` in order; `snapshot_id` names the proposed facts among them."""
 
     turn: int
     step: int
@@ -181,7 +181,7 @@ class StepRunner:
         context: dict[str, Any] = {"provider": call.config.provider, "model": call.config.model}
         if call.context_window is not None:
             context["contextWindow"] = call.context_window
-        if call.system_prompt_update is not None:
+        if call.system_prompt_update == "in-history":
             context["systemPromptUpdate"] = call.system_prompt_update
         if self.session.request_context() != context:
             self.session.append("request/context", context)

@@ -58,6 +58,7 @@ def user_text(message: Message) -> UserText:
         author_name=source.get("authorName", ""),
         persona_name=source.get("persona", ""),
         text=source.get("text", message_text(message)),
+        avatar_url=source.get("avatarUrl"),
     )
 
 

@@ -146,15 +146,6 @@ class Swiped:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewound:
-    """Where the story stood, where it stands, and the exchanges that were set aside between."""
-
-    previous: Head
-    head: Head
-    set_aside: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class UserText:
     """One message of a person inside an exchange, as it was said."""
 
@@ -164,6 +155,17 @@ class UserText:
     author_name: str
     persona_name: str
     text: str
+    avatar_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """Where the story stood, where it stands, and what was set aside between: exchanges, and all words."""
+
+    previous: Head
+    head: Head
+    set_aside: tuple[Node, ...]
+    words: tuple[UserText, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class ExchangeText:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStarted:
-    """`play/exchange-started`: a turn of a story begins. `swipe_of` names the exchange that gets another answer."""
+    """`play/exchange-started`: a turn begins. `swipe_of` is the exchange that gets another answer."""
 
     play_id: str
     session_id: str

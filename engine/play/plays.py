@@ -21,7 +21,7 @@ from engine.errors import PlayError
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
-from engine.play.exchange import exchange_text, is_human, spoken_message
+from engine.play.exchange import exchange_text, is_human, spoken_message, user_text
 from engine.play.model import (
     ExchangeText,
     Head,
@@ -31,6 +31,7 @@ from engine.play.model import (
     Rewound,
     Swiped,
     Timeline,
+    UserText,
     Utterance,
     Variant,
 )
@@ -83,6 +84,38 @@ class Plays:
         log_view = await self.agents.services.journal.read(variant.session_id)
         return exchange_text(log_view.events[variant.start_seq : variant.end_seq + 1])
 
+    async def turn_of(self, variant: Variant) -> int:
+        """The number of the turn that brought this answer."""
+        view = await self.agents.services.journal.read(variant.session_id)
+        return next(
+            int(event.data["turn"])
+            for event in reversed(view.events[variant.start_seq : variant.end_seq + 1])
+            if event.type == "turn/start"
+        )
+
+    async def node_of_words(self, play_id: str, key: str) -> Node | None:
+        """The exchange on the active path in which these words were said."""
+        play = await self.table.get(play_id)
+        view = await self.agents.services.journal.read(play.head.session_id)
+        seq = next(
+            (
+                event.seq
+                for event in view.events
+                if event.type == "user/message" and event.data["source"].get("key") == key
+            ),
+            None,
+        )
+        timeline = await self.table.timeline(play)
+        if seq is None:
+            return None
+        return next((n for n in timeline.path() if n.adopted.start_seq <= seq <= n.adopted.end_seq), None)
+
+    async def after(self, play_id: str, node_id: str | None) -> tuple[Sequence[Node], Sequence[UserText]]:
+        """What a rewind to `node_id` would set aside: exchanges, and all words said since."""
+        play = await self._open(play_id)
+        timeline = await self.table.timeline(play)
+        return await self._after(play, timeline, self._on_path(timeline, node_id))
+
     async def swiping(self, play_id: str) -> str | None:
         """The exchange that another answer is being written to."""
         swipe = await self.table.swipe(play_id)
@@ -96,7 +129,7 @@ class Plays:
             raise PlayError("A story needs a card.", code="PLAY_CARD_REQUIRED")
         play_id, session_id = new_id("p"), new_id("s")
         await self.agents.create(session_id)
-        await self._selections.set(session_id, selection)
+        await self._selections.set(session_id, replace(selection, seed=selection.seed or play_id))
         await self.table.commit(
             Write(
                 "insert_playthrough",
@@ -260,17 +293,14 @@ class Plays:
         """
         async with self.lock(play_id):
             play, timeline = await self._movable(play_id, expected)
-            node = self._node(timeline, node_id) if node_id is not None else None
-            path = timeline.path()
-            if node is not None and node not in path:
-                raise PlayError("That is on another branch.", code="PLAY_NOT_ON_PATH")
+            node = self._on_path(timeline, node_id)
+            set_aside, words = await self._after(play, timeline, node)
             agent = await self._branch(play, node.adopted if node else None)
             head = Head(agent.id, node.id if node else None, node.adopted_variant_id if node else None)
             await self.table.commit(
                 *remember(play_id, timeline), _owned(play_id, agent.id, "path"), move_head(play, head)
             )
-            kept = path.index(node) + 1 if node else 0
-            return Rewound(play.head, head, path[kept:])
+            return Rewound(play.head, head, tuple(set_aside), tuple(words))
 
     async def restore_head(self, play_id: str, head: Head, expected: Head) -> Head:
         """Undo a move: put the head back where it was. Raises PlayError PLAY_HEAD_MOVED."""
@@ -350,6 +380,32 @@ class Plays:
             raise PlayError("This exchange is not part of the story.", code="PLAY_NODE_UNKNOWN")
         return node
 
+    def _on_path(self, timeline: Timeline, node_id: str | None) -> Node | None:
+        if node_id is None:
+            return None
+        node = self._node(timeline, node_id)
+        if node not in timeline.path():
+            raise PlayError("That is on another branch.", code="PLAY_NOT_ON_PATH")
+        return node
+
+    async def _after(
+        self, play: Playthrough, timeline: Timeline, node: Node | None
+    ) -> tuple[Sequence[Node], Sequence[UserText]]:
+        path = timeline.path()
+        kept = path.index(node) + 1 if node is not None else 0
+        view = await self.agents.services.journal.read(play.head.session_id)
+        start = node.adopted.end_seq + 1 if node is not None else 0
+        words = [
+            user_text(event.data)
+            for event in view.events[start:]
+            if event.type == "user/message" and is_human(event.data)
+        ]
+        agent = self.agents.get(play.head.session_id)
+        if agent is not None:
+            waiting = (*agent.inbox.next_step, *agent.inbox.next_turn)
+            words += [user_text(message) for message in waiting if is_human(message)]
+        return path[kept:], words
+
     @staticmethod
     def _parent(timeline: Timeline, node: Node) -> Variant | None:
         if node.parent_variant_id is None:
@@ -396,7 +452,7 @@ class Plays:
 
     @staticmethod
     def _queue_again(agent: Agent, inputs: list[Message]) -> None:
-        """The same words under new ids, all in one turn: the last one is the prompt, the others go before it."""
+        """The same words under new ids, all in one turn: the last is the prompt, the others go before."""
         for position, message in enumerate(inputs):
             again = dict(message) | {"id": f"{message['source'].get('key', message['id'])}~{new_id('r')}"}
             last = position == len(inputs) - 1

@@ -110,7 +110,7 @@ class Reconciler:
     # -- the tree -----------------------------------------------------------------------------------
 
     async def _learn(self, play_id: str, swipe_of: str | None, agent: Agent) -> tuple[str | None, str | None]:
-        """Bring the tree up to date with the newest turn of `agent`. Returns (node, variant) of its answer."""
+        """Bring the tree up to date with the newest turn. Returns (node, variant) of its answer."""
         play = await self._plays.table.get(play_id)
         timeline = await self._plays.table.timeline(play)
         if swipe_of is not None:

@@ -48,6 +48,8 @@ CREATE TABLE selection (
   prefer_system INTEGER NOT NULL DEFAULT 1,
   prefer_post_history INTEGER NOT NULL DEFAULT 1,
   book_ids TEXT NOT NULL DEFAULT '[]',  -- JSON list of resource ids
+  user_name TEXT NOT NULL DEFAULT '',   -- whom {{user}} names; empty: whoever speaks first
+  seed TEXT NOT NULL DEFAULT '',        -- of the story's random macros; forks share it
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX selection_card ON selection (card_id) WHERE card_id IS NOT NULL;

@@ -55,10 +55,10 @@ WHERE play_id = :play_id AND node_id = :node_id AND channel_id = :channel_id AND
 ORDER BY planned_at DESC LIMIT 1;
 
 -- name: post_spot_of_turn
--- The spot that shows a turn of a session in a channel.
+-- The spot that shows a turn of a session in a channel, unless it is known to show another exchange.
 SELECT spot FROM post
 WHERE session_id = :session_id AND turn = :turn AND channel_id = :channel_id AND kind = :kind
-  AND state <> 'deleted'
+  AND state <> 'deleted' AND (:node_id IS NULL OR node_id IS NULL OR node_id = :node_id)
 ORDER BY planned_at DESC LIMIT 1;
 
 -- name: post_by_message

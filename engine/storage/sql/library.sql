@@ -75,29 +75,29 @@ SELECT * FROM selection WHERE session_id = :session_id;
 -- name: selection_put
 -- Sets what a session uses.
 INSERT INTO selection (session_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, updated_at)
+  prefer_post_history, book_ids, user_name, seed, updated_at)
 VALUES (:session_id, :card_id, :preset_id, :persona_id, :greeting_index, :prefer_system,
-  :prefer_post_history, :book_ids, :at)
+  :prefer_post_history, :book_ids, :user_name, :seed, :at)
 ON CONFLICT (session_id) DO UPDATE
 SET card_id = excluded.card_id, preset_id = excluded.preset_id, persona_id = excluded.persona_id,
   greeting_index = excluded.greeting_index, prefer_system = excluded.prefer_system,
   prefer_post_history = excluded.prefer_post_history, book_ids = excluded.book_ids,
-  updated_at = excluded.updated_at;
+  user_name = excluded.user_name, seed = excluded.seed, updated_at = excluded.updated_at;
 
 -- name: selection_freeze
 -- Sets what a session uses unless that is settled.
 INSERT INTO selection (session_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, updated_at)
+  prefer_post_history, book_ids, user_name, seed, updated_at)
 VALUES (:session_id, :card_id, :preset_id, :persona_id, :greeting_index, :prefer_system,
-  :prefer_post_history, :book_ids, :at)
+  :prefer_post_history, :book_ids, :user_name, :seed, :at)
 ON CONFLICT (session_id) DO NOTHING;
 
 -- name: selection_copy
 -- A fork uses what its parent uses now; nothing links them afterwards.
 INSERT INTO selection (session_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, updated_at)
+  prefer_post_history, book_ids, user_name, seed, updated_at)
 SELECT :child_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, :at
+  prefer_post_history, book_ids, user_name, seed, :at
 FROM selection WHERE session_id = :source_id
 ON CONFLICT (session_id) DO NOTHING;
 

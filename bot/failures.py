@@ -1,0 +1,86 @@
+"""How an error is told to the person who caused it: one line, in their language, once.
+
+Machine codes choose the text. What is our own fault gets an incident id, which stands in
+the log beside the traceback; people never see a traceback (`ux` 1.4).
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import discord
+import structlog
+from discord import app_commands
+
+from bot.i18n import FALLBACK, catalogue, t
+from engine.errors import EngineError, InputError, NotFound, PlayError
+
+__all__ = ["answer", "explain", "tell"]
+
+log = structlog.get_logger(__name__)
+
+_TEXTS = {
+    "PLAY_HEAD_MOVED": "swipe.stale",
+    "PLAY_BUSY": "swipe.busy",
+    "PLAY_VARIANT_UNKNOWN": "swipe.gone",
+    "PLAY_NODE_UNKNOWN": "swipe.not_answer",
+    "PLAY_NO_INPUT": "swipe.nothing",
+    "PLAY_NOT_ON_PATH": "rewind.not_story",
+    "PLAY_GREETING_LOCKED": "play.greeting_fixed",
+    "PLAY_ENDED": "play.ended_here",
+    "PLAY_NONE_HERE": "play.none_here",
+}
+_EXPIRED = {10062, 10015, 50027}  # unknown interaction, unknown or invalid webhook token
+
+
+def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
+    """The line for an error; unexpected ones are logged here."""
+    error = _cause(error)
+    if isinstance(error, EngineError):
+        code = error.error_code
+        if code == "MISSING_PERMISSION":
+            names = ", ".join(t(locale, f"permission.name.{need}") for need in error.data["needs"])
+            return t(locale, "permission.missing", n=len(error.data["needs"]), names=names)
+        if code == "NSFW_CHANNEL":
+            return t(locale, "permission.nsfw_channel", name=error.data["name"])
+        key = _TEXTS.get(code, f"error.{code}")
+        if key in catalogue(FALLBACK):
+            return t(locale, key)
+        if isinstance(error, InputError | PlayError | NotFound):
+            return error.message
+    if isinstance(error, discord.Forbidden):
+        return t(locale, "error.forbidden")
+    if isinstance(error, app_commands.CheckFailure):
+        return t(locale, "permission.library_only")
+    incident = secrets.token_hex(4)
+    log.error("incident", incident=incident, exc_info=error)
+    return t(locale, "error.incident", incident=incident)
+
+
+async def tell(interaction: discord.Interaction, error: BaseException) -> None:
+    """Answer a failed interaction, only for the person who made it."""
+    cause = _cause(error)
+    if isinstance(cause, discord.HTTPException) and cause.code in _EXPIRED:
+        log.info("interaction.expired", code=cause.code)
+        return
+    await answer(interaction, explain(interaction.locale, error))
+
+
+async def answer(interaction: discord.Interaction, text: str) -> None:
+    """Say something only to this person, whether or not the interaction was answered before."""
+    try:
+        if interaction.response.is_done():
+            await interaction.followup.send(text, ephemeral=True)
+        else:
+            await interaction.response.send_message(text, ephemeral=True)
+    except discord.HTTPException as error:
+        log.warning("interaction.unanswered", code=error.code, status=error.status)
+
+
+def _cause(error: BaseException) -> BaseException:
+    while isinstance(error, app_commands.CommandInvokeError | app_commands.TransformerError):
+        inner = getattr(error, "original", None) or error.__cause__
+        if inner is None:
+            return error
+        error = inner
+    return error

@@ -1,0 +1,153 @@
+"""The moves that people make in a story, and what the channel shows of them.
+
+Each one: find where the story stands, let the engine move the head by compare-and-swap,
+show the outcome. What was pressed too late is refused by the engine, not guessed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot import rows
+from bot.bindings import Bindings
+from bot.i18n import t
+from bot.outbox import Outbox, Place
+from bot.stage import GREETING, Stage
+from engine.errors import PlayError
+from engine.host import Engine
+from engine.play import Head, Node, UserText
+from engine.storage import Store
+
+__all__ = ["Moves", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a message shows: an exchange of a story, or with `node_id` None its beginning."""
+
+    play_id: str
+    node_id: str | None
+
+
+class Moves:
+    """Swipe, regenerate, rewind, undo, retry."""
+
+    def __init__(
+        self, engine: Engine, store: Store, outbox: Outbox, bindings: Bindings, stage: Stage
+    ) -> None:
+        self._engine = engine
+        self._store = store
+        self._outbox = outbox
+        self._bindings = bindings
+        self._stage = stage
+
+    async def target(self, channel_id: int, message_id: int) -> Target:
+        """What a message of a channel belongs to. Raises PlayError PLAY_NONE_HERE or PLAY_NOT_ON_PATH."""
+        binding = self._bindings.of_channel(channel_id)
+        if binding is None:
+            raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
+        post = await self._outbox.posts.by_message(message_id)
+        if post is not None and post.play_id == binding.play_id:
+            if post.kind == GREETING:
+                return Target(binding.play_id, None)
+            if post.node_id is not None and post.kind != "notice":
+                return Target(binding.play_id, post.node_id)
+        row = await self._store.fetch_one("intake_get", message_id=message_id)
+        if row is not None and row["play_id"] == binding.play_id:
+            node = await self._engine.plays.node_of_words(binding.play_id, row["key"])
+            if node is not None:
+                return Target(binding.play_id, node.id)
+        raise PlayError("This message is not part of the story.", code="PLAY_NOT_ON_PATH")
+
+    async def turn_page(self, play_id: str, node_id: str, variant_id: str, step: int) -> None:
+        """◀ and ▶: the answer before or after; ▶ on the last one writes a new one."""
+        node, head = await self._standing(play_id, node_id, variant_id)
+        index = node.position + step
+        if index == len(node.variants):
+            await self._engine.plays.swipe(play_id, node_id, head)
+        else:
+            await self._engine.plays.adopt(play_id, node_id, index, head)
+            await self._stage.show_adopted(play_id, node_id)
+
+    async def again(self, play_id: str, node_id: str, variant_id: str) -> None:
+        """⟳: another answer to the newest exchange."""
+        _, head = await self._standing(play_id, node_id, variant_id)
+        await self._engine.plays.swipe(play_id, node_id, head)
+
+    async def regenerate(self, target: Target, who: str) -> None:
+        """Another answer to any exchange; what came after it is set aside first."""
+        if target.node_id is None:
+            raise PlayError("A greeting is not an answer.", code="PLAY_NODE_UNKNOWN")
+        play = await self._engine.plays.get(target.play_id)
+        head = play.head
+        if head.node_id != target.node_id:
+            head = await self.rewind(target, who)
+        await self._engine.plays.swipe(target.play_id, target.node_id, head)
+
+    async def concerns_others(
+        self, target: Target, user_id: int
+    ) -> tuple[Sequence[Node], Sequence[UserText]]:
+        """The exchanges that a rewind would set aside, and the words in them that others said."""
+        nodes, words = await self._engine.plays.after(target.play_id, target.node_id)
+        return nodes, [word for word in words if word.author_id != str(user_id)]
+
+    async def rewind(self, target: Target, who: str) -> Head:
+        """Go on from an earlier exchange. Says so in the channel, with a way back. Returns the new head."""
+        play = await self._engine.plays.get(target.play_id)
+        nodes, words = await self._engine.plays.after(target.play_id, target.node_id)
+        if not nodes and not words:
+            raise PlayError("This is where the story is already.", code="PLAY_ALREADY_THERE")
+        rewound = await self._engine.plays.rewind(target.play_id, target.node_id, play.head)
+        timeline = await self._engine.plays.timeline(target.play_id)
+        kept = timeline.node(target.node_id) if target.node_id is not None else None
+        await self._stage.set_aside(target.play_id, rewound.set_aside, rewound.words, kept)
+        binding = self._bindings.of_play(target.play_id)
+        if binding is not None:
+            locale = self._stage.locale(binding.channel_id)
+            line = t(locale, "rewind.done" if kept is not None else "rewind.done_start", who=who)
+            await self._outbox.notice(
+                binding.channel_id,
+                f"-# {line}",
+                buttons=lambda: rows.undo_row(target.play_id, rewound.previous, rewound.head, locale),
+                key=_notice(rewound.head.session_id),
+                play_id=target.play_id,
+            )
+        return rewound.head
+
+    async def undo(self, play_id: str, previous: Head, session_id: str) -> None:
+        """Take a rewind back: the story stands where it stood, and the channel tells it again."""
+        play = await self._engine.plays.get(play_id)
+        if play.head.session_id != session_id:
+            raise PlayError("The story has gone on since.", code="PLAY_CANNOT_UNDO")
+        before = [node.id for node in (await self._engine.plays.timeline(play_id)).path()]
+        await self._engine.plays.restore_head(play_id, previous, play.head)
+        path = [node.id for node in (await self._engine.plays.timeline(play_id)).path()]
+        binding = self._bindings.of_play(play_id)
+        if binding is not None:
+            await self._outbox.discard(_notice_place(binding.channel_id, play_id, session_id))
+        back = path[len(before) :]
+        if back and before:
+            await self._stage.show_node(play_id, before[-1], buttons=False)
+        await self._stage.show_again(play_id, back)
+
+    async def retry(self, play_id: str) -> None:
+        """Say the unanswered words again."""
+        play = await self._engine.plays.get(play_id)
+        await self._engine.plays.retry(play_id, play.head)
+
+    async def _standing(self, play_id: str, node_id: str, variant_id: str) -> tuple[Node, Head]:
+        timeline = await self._engine.plays.timeline(play_id)
+        node = timeline.node(node_id)
+        head = timeline.head
+        if node is None or head.node_id != node_id or head.variant_id != variant_id:
+            raise PlayError("The story has moved on meanwhile.", code="PLAY_HEAD_MOVED")
+        return node, head
+
+
+def _notice(session_id: str) -> str:
+    return f"rewind:{session_id}"
+
+
+def _notice_place(channel_id: int, play_id: str, session_id: str) -> Place:
+    return Place(channel_id, play_id, "", 0, kind="notice", node_id=_notice(session_id))

@@ -1,0 +1,59 @@
+/** From a press to its answer: the waiting dots, "This interaction failed", and a modal that opens. */
+
+import { api } from './net.js';
+import { say, store } from './store.js';
+
+const failures = new Map(); // message id → what to show under it
+const waiting = new Map(); // message id → custom id being pressed
+
+/** The line under a message whose last press failed, or ''. */
+export const failureOf = (id) => failures.get(id) ?? '';
+
+/** The custom id that waits for an answer on that message, or ''. */
+export const waitingOf = (id) => waiting.get(id) ?? '';
+
+const redraw = (message) => say('messages', { what: 'update', channel: message.channel_id, id: message.id });
+
+/** Presses or chooses on a message as the acting person. */
+export async function press(message, el, op, fields) {
+  if (waiting.has(message.id)) return;
+  failures.delete(message.id);
+  waiting.set(message.id, fields.custom_id);
+  el.classList.add('waiting');
+  el.setAttribute('aria-busy', 'true');
+  try {
+    const answer = await api(op, { channel: message.channel_id, message: message.id, ...fields });
+    settle(answer.interaction);
+    if (answer.interaction?.state === 'failed') failures.set(message.id, 'This interaction failed');
+  } catch (error) {
+    failures.set(message.id, error.message);
+  } finally {
+    waiting.delete(message.id);
+    redraw(message);
+  }
+}
+
+/** Acts on the state in which an interaction came back: a modal opens. */
+export function settle(interaction) {
+  if (interaction?.state === 'modal') say('modal', interaction);
+}
+
+/** Runs a slash command or a message menu; a failure is told as a small line only this person sees. */
+export async function invoke(op, body, files, label) {
+  const channel = body.channel;
+  say('sending', { channel, label });
+  try {
+    const answer = await api(op, body, files);
+    settle(answer.interaction);
+    if (answer.interaction?.state === 'failed') {
+      say('notice', { channel, text: `${label}: ${store.bot.online ? 'The application did not respond' : 'The bot is offline'}`, bad: true });
+      return false;
+    }
+    return true;
+  } catch (error) {
+    say('notice', { channel, text: error.message, bad: true });
+    return false;
+  } finally {
+    say('sending', { channel, label: '' });
+  }
+}

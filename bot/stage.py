@@ -1,0 +1,311 @@
+"""Where stories meet their channels: shows what the engine did, and nothing else changes the story.
+
+Follows the engine's hooks for answers on their way, and shows the moves that people make
+(swipe, rewind, undo). Everything that it shows is read from the log; a message that is
+missing or cannot be sent never changes a story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import discord
+import structlog
+
+from bot import rows
+from bot.bindings import Bindings
+from bot.faces import Faces
+from bot.i18n import by_code, t
+from bot.outbox import Outbox, Place
+from bot.writing import LabelFilter, Writing
+from engine.hooks import Scope
+from engine.host import Engine
+from engine.play import ExchangeEnded, ExchangeStarted, Node, Playthrough, Timeline, UserText
+from engine.session import Message
+
+__all__ = ["GREETING", "Stage", "message_id_of"]
+
+log = structlog.get_logger(__name__)
+
+GREETING = "greeting"
+ECHO = "echo"
+TAKEN, WAITING = "👀", "⏳"
+
+
+def message_id_of(key: str) -> int | None:
+    """The Discord message behind the key of somebody's words (`discord:<channel>:<message>`)."""
+    parts = key.split(":")
+    return int(parts[2]) if len(parts) == 3 and parts[0] == "discord" and parts[2].isdigit() else None
+
+
+class Stage:
+    """Shows every story of one bot."""
+
+    def __init__(
+        self, client: discord.Client, engine: Engine, outbox: Outbox, bindings: Bindings, faces: Faces
+    ) -> None:
+        self._client = client
+        self._engine = engine
+        self._outbox = outbox
+        self._bindings = bindings
+        self._faces = faces
+        self._writings: dict[str, Writing] = {}
+
+    def attach(self, owner: Scope) -> None:
+        """Follow the engine from now on."""
+        on = self._engine.hooks.on
+        on("play/exchange-started", self._started, owner=owner)
+        on("agent/assistant-stream", self._frame, owner=owner)
+        on("play/exchange-ended", self._ended, owner=owner)
+        on("agent/paused", self._paused, owner=owner)
+        on("agent/dead-letter", self._dead_letter, owner=owner)
+
+    # -- an answer on its way ------------------------------------------------------------------
+
+    def _started(self, started: ExchangeStarted) -> None:
+        binding = self._bindings.of_play(started.play_id)
+        if binding is None:
+            return
+        speaker = {"name": ""}
+
+        async def open_reply() -> Any:
+            face = await self._faces.of_play(started.play_id)
+            speaker["name"] = face.name
+            place = self._place(
+                binding.channel_id, started.play_id, started.session_id, started.turn, started.swipe_of
+            )
+            locale = self.locale(binding.channel_id)
+            return self._outbox.reply(place, face, stop=lambda: rows.stop_row(started.play_id, locale))
+
+        self._writings[started.session_id] = Writing(lambda: speaker["name"], open_reply)
+        self._mark(binding.channel_id, started.inputs, TAKEN, instead_of=WAITING)
+
+    def _frame(self, session_id: str, frame: Any) -> None:
+        writing = self._writings.get(session_id)
+        if writing is not None:
+            writing.frame(frame)
+
+    async def _ended(self, ended: ExchangeEnded) -> None:
+        writing = self._writings.pop(ended.session_id, None)
+        binding = self._bindings.of_play(ended.play_id)
+        if binding is None or writing is None:
+            return
+        channel_id, locale = binding.channel_id, self.locale(binding.channel_id)
+        reply = await writing.reply()
+        for message in ended.inputs:
+            self._unmark(channel_id, message, TAKEN)
+        if ended.variant_id is not None and ended.node_id is not None:
+            play, _, node = await self._node(ended.play_id, ended.node_id)
+            place = self._node_place(channel_id, play.id, node)
+            if reply is not None:
+                await reply.finish(
+                    buttons=lambda: self._answer_row(play.id, node),
+                    footer=t(locale, "answer.stopped") if node.adopted.interrupted else None,
+                    node_id=node.id,
+                    variant_id=node.adopted.id,
+                )
+            await self._outbox.unbutton(place)
+            return
+        if ended.swipe_of is not None:
+            if reply is not None:
+                await reply.abandon()
+            await self._swipe_failed(ended, channel_id, locale)
+            return
+        line = self._failure_line(ended, locale)
+        if reply is None:
+            return
+        if line is None:
+            await reply.abandon()
+        else:
+            await reply.fail(line, buttons=lambda: rows.failure_row(ended.play_id, locale))
+
+    async def _swipe_failed(self, ended: ExchangeEnded, channel_id: int, locale: str) -> None:
+        """The old answer stands in the tree; show it again, and say why there is no new one."""
+        assert ended.swipe_of is not None
+        await self.show_node(ended.play_id, ended.swipe_of, buttons=True)
+        line = self._failure_line(ended, locale)
+        if line is not None and ended.reason["kind"] == "error":
+            await self._outbox.notice(channel_id, line)
+
+    @staticmethod
+    def _failure_line(ended: ExchangeEnded, locale: str) -> str | None:
+        kind = ended.reason["kind"]
+        if kind == "error":
+            return by_code(locale, "failure", ended.reason["error"]["code"])
+        if kind == "aborted" and ended.reason["reason"]["kind"] == "user":
+            if ended.waiting:
+                return t(locale, "answer.stopped_waiting", n=ended.waiting)
+            return t(locale, "answer.stopped")
+        if kind in ("completed", "max-tokens") and ended.inputs:
+            return t(locale, "failure.EMPTY_RESPONSE")
+        return None
+
+    async def _paused(self, session_id: str, waiting: int) -> None:
+        found = await self._channel_of_session(session_id)
+        if found is not None:
+            play_id, channel_id = found
+            locale = self.locale(channel_id)
+            await self._outbox.notice(
+                channel_id,
+                t(locale, "failure.paused"),
+                buttons=lambda: rows.waiting_row(play_id, locale),
+            )
+
+    async def _dead_letter(self, session_id: str, messages: Sequence[Message]) -> None:
+        found = await self._channel_of_session(session_id)
+        if found is not None:
+            _, channel_id = found
+            line = t(self.locale(channel_id), "failure.dead_letter", n=len(messages))
+            await self._outbox.notice(channel_id, line)
+
+    # -- showing what stands ---------------------------------------------------------------------
+
+    async def show_greeting(self, play_id: str) -> None:
+        """The draft's greeting, in the character's name, with ◀ ▶ over the alternates."""
+        binding = self._bindings.of_play(play_id)
+        if binding is None:
+            return
+        play = await self._engine.plays.get(play_id)
+        face = await self._faces.of_play(play_id)
+        greetings, index = await self._engine.greetings(play_id)
+        locale = self.locale(binding.channel_id)
+        text = greetings[index] if greetings else t(locale, "play.no_greeting", name=face.name)
+        await self._outbox.render(
+            self._place(binding.channel_id, play_id, play.head.session_id, 0, None, kind=GREETING),
+            face,
+            text,
+            buttons=lambda: rows.greeting_row(play_id, index, len(greetings)),
+        )
+
+    async def fix_greeting(self, play_id: str) -> None:
+        """The story has begun: its greeting keeps no buttons."""
+        binding = self._bindings.of_play(play_id)
+        if binding is not None:
+            place = self._place(binding.channel_id, play_id, "", 0, None, kind=GREETING)
+            await self._outbox.bare(place)
+
+    async def show_node(self, play_id: str, node_id: str, *, buttons: bool) -> None:
+        """The standing answer of an exchange, in the messages that show this exchange."""
+        binding = self._bindings.of_play(play_id)
+        if binding is None:
+            return
+        play, _, node = await self._node(play_id, node_id)
+        face = await self._faces.of_play(play_id)
+        text = await self._engine.plays.text(node.adopted)
+        locale = self.locale(binding.channel_id)
+        await self._outbox.render(
+            self._node_place(binding.channel_id, play.id, node),
+            face,
+            LabelFilter.strip(face.name, text.answer),
+            buttons=(lambda: self._answer_row(play_id, node)) if buttons else None,
+            footer=t(locale, "answer.stopped") if node.adopted.interrupted else None,
+        )
+
+    async def show_adopted(self, play_id: str, node_id: str) -> None:
+        """After a swipe to an existing answer: show it, and what had followed it, if anything had."""
+        timeline = await self._engine.plays.timeline(play_id)
+        path = [node.id for node in timeline.path()]
+        following = path[path.index(node_id) + 1 :] if node_id in path else []
+        await self.show_node(play_id, node_id, buttons=not following)
+        await self.show_again(play_id, following)
+
+    async def show_again(self, play_id: str, node_ids: Sequence[str]) -> None:
+        """Tell exchanges again that were set aside: people's words under their names, then the answers."""
+        binding = self._bindings.of_play(play_id)
+        if binding is None:
+            return
+        for node_id in node_ids:
+            play, _, node = await self._node(play_id, node_id)
+            text = await self._engine.plays.text(node.adopted)
+            for position, words in enumerate(text.inputs):
+                place = self._place(
+                    binding.channel_id,
+                    play.id,
+                    node.adopted.session_id,
+                    position,
+                    node_id,
+                    kind=f"{ECHO}{position}",
+                )
+                await self._outbox.render(place, await self._faces.of_person(words), words.text)
+            await self.show_node(play_id, node_id, buttons=node_id == node_ids[-1])
+
+    async def set_aside(
+        self,
+        play_id: str,
+        nodes: Iterable[Node],
+        words: Iterable[UserText],
+        kept: Node | None,
+    ) -> None:
+        """Take away what a rewind left behind, and give the buttons back to where the story stands."""
+        binding = self._bindings.of_play(play_id)
+        if binding is None:
+            return
+        channel_id = binding.channel_id
+        for node in nodes:
+            await self._outbox.discard(self._node_place(channel_id, play_id, node))
+            for kind in await self._echo_kinds(node):
+                await self._outbox.discard(
+                    self._place(channel_id, play_id, node.adopted.session_id, 0, node.id, kind=kind)
+                )
+        ids = [found for word in words if (found := message_id_of(word.key)) is not None]
+        if ids:
+            await self._outbox.remove(channel_id, ids)
+        if kept is not None:
+            await self.show_node(play_id, kept.id, buttons=True)
+        else:
+            await self.show_greeting(play_id)
+
+    async def _echo_kinds(self, node: Node) -> list[str]:
+        text = await self._engine.plays.text(node.adopted)
+        return [f"{ECHO}{position}" for position in range(len(text.inputs))]
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def locale(self, channel_id: int) -> str:
+        """The language of what everybody in a channel sees: that of its server."""
+        channel = self._client.get_channel(channel_id)
+        guild = getattr(channel, "guild", None)
+        return str(guild.preferred_locale) if guild is not None else "en"
+
+    def mark_taken(self, channel_id: int, message_id: int, *, waits: bool) -> None:
+        """👀 on words that are safe, ⏳ when others stand before them."""
+        self._outbox.mark(channel_id, message_id, WAITING if waits else TAKEN)
+
+    def _mark(self, channel_id: int, messages: Iterable[Message], sign: str, *, instead_of: str) -> None:
+        for message in messages:
+            message_id = message_id_of(message["source"].get("key", ""))
+            if message_id is not None and message["id"] == message["source"].get("key"):
+                self._outbox.unmark(channel_id, message_id, instead_of)
+                self._outbox.mark(channel_id, message_id, sign)
+
+    def _unmark(self, channel_id: int, message: Message, sign: str) -> None:
+        message_id = message_id_of(message["source"].get("key", ""))
+        if message_id is not None:
+            self._outbox.unmark(channel_id, message_id, sign)
+
+    @staticmethod
+    def _answer_row(play_id: str, node: Node) -> discord.ui.View:
+        return rows.answer_row(play_id, node.id, node.adopted.id, node.position, len(node.variants))
+
+    @staticmethod
+    def _place(
+        channel_id: int, play_id: str, session_id: str, turn: int, node_id: str | None, kind: str = "answer"
+    ) -> Place:
+        return Place(channel_id, play_id, session_id, turn, kind=kind, node_id=node_id)
+
+    def _node_place(self, channel_id: int, play_id: str, node: Node) -> Place:
+        variant = node.adopted
+        return Place(channel_id, play_id, variant.session_id, 0, node_id=node.id, variant_id=variant.id)
+
+    async def _node(self, play_id: str, node_id: str) -> tuple[Playthrough, Timeline, Node]:
+        play = await self._engine.plays.get(play_id)
+        timeline = await self._engine.plays.timeline(play_id)
+        node = timeline.node(node_id)
+        assert node is not None  # nodes are never deleted
+        return play, timeline, node
+
+    async def _channel_of_session(self, session_id: str) -> tuple[str, int] | None:
+        owner = await self._engine.plays.table.owner_of_session(session_id)
+        binding = self._bindings.of_play(owner[0]) if owner else None
+        return (binding.play_id, binding.channel_id) if binding is not None else None

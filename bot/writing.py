@@ -1,0 +1,103 @@
+"""One answer on its way: the engine's live frames become a streaming reply in the channel.
+
+Frames arrive synchronously while the place and the face are still being looked up, so
+they are kept until the reply is open. Nothing here can hold up or fail the turn: Discord
+is a projection of the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from bot.outbox import Reply
+
+__all__ = ["LabelFilter", "Writing"]
+
+log = structlog.get_logger(__name__)
+
+
+class LabelFilter:
+    """Takes a reply's own speaker label off its beginning, if it begins with one (decision 35).
+
+    The log keeps the reply as it came; only what people see is without the label.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._labels = (f"{name}:", f"**{name}:**", f"**{name}**:")
+        self._held: str | None = ""
+
+    def feed(self, text: str) -> str:
+        """The part of the text so far that can be shown now."""
+        if self._held is None:
+            return text
+        self._held += text
+        start = self._held.lstrip()
+        for label in self._labels:
+            if start.startswith(label):
+                return self._release(start[len(label) :].lstrip())
+        if any(label.startswith(start) for label in self._labels):
+            return ""
+        return self._release(self._held)
+
+    def rest(self) -> str:
+        """What was held back when the reply ended."""
+        return self._release(self._held or "")
+
+    def _release(self, text: str) -> str:
+        self._held = None
+        return text
+
+    @classmethod
+    def strip(cls, name: str, text: str) -> str:
+        """A whole reply without its label."""
+        filtered = cls(name)
+        return filtered.feed(text) + filtered.rest()
+
+
+class Writing:
+    """Feeds one turn's frames into the reply that `open_reply` gives."""
+
+    def __init__(self, speaker: Callable[[], str], open_reply: Callable[[], Awaitable[Reply | None]]) -> None:
+        self._speaker = speaker
+        self._reply: Reply | None = None
+        self._early: list[Any] = []
+        self._attempts = 0
+        self._filter: LabelFilter | None = None
+        self.opened = asyncio.ensure_future(self._open(open_reply))
+
+    async def _open(self, open_reply: Callable[[], Awaitable[Reply | None]]) -> None:
+        try:
+            self._reply = await open_reply()
+        except Exception:
+            log.exception("writing.open_failed")
+            return
+        early, self._early = self._early, []
+        for frame in early:
+            self.frame(frame)
+
+    def frame(self, frame: Any) -> None:
+        """Take one live frame of the engine."""
+        if self._reply is None:
+            if not self.opened.done():
+                self._early.append(frame)
+            return
+        if frame["kind"] == "start":
+            self._attempts += 1
+            self._filter = LabelFilter(self._speaker())
+            if self._attempts > 1:
+                self._reply.restart()
+        elif frame["kind"] == "chunk" and frame["chunk"]["type"] == "text-delta" and self._filter:
+            text = self._filter.feed(frame["chunk"]["text"])
+            if text:
+                self._reply.write(text)
+
+    async def reply(self) -> Reply | None:
+        """The open reply, with everything that came so far written; None when the channel is gone."""
+        await asyncio.wait({self.opened})
+        if self._reply is not None and self._filter is not None and (rest := self._filter.rest()):
+            self._reply.write(rest)
+        return self._reply

@@ -1,0 +1,103 @@
+"""The buttons under a story's messages. Each handler checks, calls one move, and says what went wrong."""
+
+from __future__ import annotations
+
+import discord
+from discord.ext import commands
+
+from bot import failures
+from bot.client import Inglenook
+from bot.i18n import t
+from bot.press import Handler
+from engine.errors import PlayError
+from engine.play import Head
+
+__all__ = ["Buttons", "setup"]
+
+
+class Buttons(commands.Cog):
+    """◀ ▶ ⟳ Stop, the greeting's ◀ ▶, Retry, Answer now, Skip, Undo, Cancel."""
+
+    def __init__(self, bot: Inglenook) -> None:
+        self.bot = bot
+        self._ops: dict[str, Handler] = {
+            "prev": self._prev,
+            "next": self._next,
+            "again": self._again,
+            "greet": self._greet,
+            "stop": self._stop,
+            "retry": self._retry,
+            "answer": self._answer,
+            "skip": self._skip,
+            "undo": self._undo,
+            "cancel": self._cancel,
+        }
+
+    async def cog_load(self) -> None:
+        for op, handler in self._ops.items():
+            self.bot.presses.on(op, handler)
+
+    async def cog_unload(self) -> None:
+        for op in self._ops:
+            self.bot.presses.off(op)
+
+    async def _prev(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.turn_page(play, node, variant, -1)
+
+    async def _next(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.turn_page(play, node, variant, +1)
+
+    async def _again(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.again(play, node, variant)
+
+    async def _greet(self, interaction: discord.Interaction, play: str, index: str) -> None:
+        await interaction.response.defer()
+        await self.bot.engine.plays.choose_greeting(play, int(index))
+        await self.bot.stage.show_greeting(play)
+
+    async def _stop(self, interaction: discord.Interaction, play: str) -> None:
+        await interaction.response.defer()
+        await self.bot.engine.plays.stop(play)
+
+    async def _retry(self, interaction: discord.Interaction, play: str) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.retry(play)
+
+    async def _answer(self, interaction: discord.Interaction, play: str) -> None:
+        """Answer now: what waits in the queue, or the words that a restart cut off."""
+        await interaction.response.defer()
+        if not await self.bot.engine.plays.resume_queue(play):
+            try:
+                await self.bot.moves.retry(play)
+            except PlayError as error:
+                if error.error_code != "PLAY_NO_INPUT":
+                    raise
+        await interaction.delete_original_response()
+
+    async def _skip(self, interaction: discord.Interaction, play: str) -> None:
+        await interaction.response.defer()
+        await interaction.delete_original_response()
+        await failures.answer(interaction, t(interaction.locale, "restart.skipped"))
+
+    async def _undo(
+        self,
+        interaction: discord.Interaction,
+        play: str,
+        session: str,
+        node: str,
+        variant: str,
+        current: str,
+    ) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.undo(play, Head(session, node or None, variant or None), current)
+
+    async def _cancel(self, interaction: discord.Interaction) -> None:
+        await interaction.response.defer()
+        await interaction.delete_original_response()
+
+
+async def setup(bot: Inglenook) -> None:
+    await bot.add_cog(Buttons(bot))

@@ -1,0 +1,82 @@
+"""The menus on messages of a story: Rewind and Regenerate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import discord
+from discord import app_commands
+from discord.ext import commands
+
+from bot import rows
+from bot.client import Inglenook
+from bot.i18n import label, t
+from bot.moves import Target
+
+__all__ = ["Menus", "setup"]
+
+
+class Menus(commands.Cog):
+    """Both ask once when words of others would be set aside, and at no other time."""
+
+    def __init__(self, bot: Inglenook) -> None:
+        self.bot = bot
+        self._menus: list[app_commands.ContextMenu] = [
+            app_commands.ContextMenu(name=label("commands.menu.rewind"), callback=self.rewind),
+            app_commands.ContextMenu(name=label("commands.menu.regenerate"), callback=self.regenerate),
+        ]
+        for menu in self._menus:
+            menu.guild_only = True
+
+    async def cog_load(self) -> None:
+        for menu in self._menus:
+            self.bot.tree.add_command(menu)
+        self.bot.presses.on("rewind-yes", self._rewind_confirmed)
+        self.bot.presses.on("regenerate-yes", self._regenerate_confirmed)
+
+    async def cog_unload(self) -> None:
+        for menu in self._menus:
+            self.bot.tree.remove_command(menu.name, type=menu.type)
+        self.bot.presses.off("rewind-yes")
+        self.bot.presses.off("regenerate-yes")
+
+    async def rewind(self, interaction: discord.Interaction, message: discord.Message) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        target = await self.bot.moves.target(message.channel.id, message.id)
+        if not await self._asked(interaction, target, "rewind-yes"):
+            await self.bot.moves.rewind(target, interaction.user.display_name)
+            await interaction.delete_original_response()
+
+    async def regenerate(self, interaction: discord.Interaction, message: discord.Message) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        target = await self.bot.moves.target(message.channel.id, message.id)
+        if not await self._asked(interaction, target, "regenerate-yes"):
+            await self.bot.moves.regenerate(target, interaction.user.display_name)
+            await interaction.delete_original_response()
+
+    async def _asked(self, interaction: discord.Interaction, target: Target, op: str) -> bool:
+        """Ask once if others' words are concerned. True when the question was asked."""
+        nodes, words = await self.bot.moves.concerns_others(target, interaction.user.id)
+        if not words:
+            return False
+        names = ", ".join(dict.fromkeys(word.persona_name or word.author_name for word in words))
+        await interaction.followup.send(
+            t(interaction.locale, "rewind.confirm", n=len(nodes), names=names),
+            view=rows.confirm_row(op, (target.play_id, target.node_id or ""), str(interaction.locale)),
+            ephemeral=True,
+        )
+        return True
+
+    async def _rewind_confirmed(self, interaction: discord.Interaction, play: str, node: str) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.rewind(Target(play, node or None), interaction.user.display_name)
+        await interaction.delete_original_response()
+
+    async def _regenerate_confirmed(self, interaction: discord.Interaction, play: str, node: str) -> None:
+        await interaction.response.defer()
+        await self.bot.moves.regenerate(Target(play, node or None), interaction.user.display_name)
+        await interaction.delete_original_response()
+
+
+async def setup(bot: Any) -> None:
+    await bot.add_cog(Menus(bot))

@@ -1,0 +1,1 @@
+"""Data that ships with the bot: default settings, message catalogues, samples. No code."""

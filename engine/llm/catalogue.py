@@ -1,0 +1,104 @@
+"""The model catalogue: TOML data that users extend, looked up by provider and model name.
+
+A file is a list of `[[model]]` tables. `provider` and `model` are patterns with `*` and `?`,
+upper and lower case alike; the first entry that fits is the one that counts, and a user's file
+goes before the one that we ship.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.errors import InputError
+from engine.llm.model import Dialect, ModelInfo, Price, SystemPromptUpdate
+
+__all__ = ["Catalogue"]
+
+
+class _Entry(BaseModel):
+    """One `[[model]]` table. Unknown keys are refused: a misspelt limit would silently not hold."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    provider: str = "*"
+    model: str
+    context_window: int | None = Field(default=None, gt=0)
+    max_output: int | None = Field(default=None, gt=0)
+    default_max_tokens: int | None = Field(default=None, gt=0)
+    reasoning_efforts: tuple[str, ...] | None = None
+    default_effort: str | None = None
+    modalities: frozenset[str] = frozenset({"text"})
+    system_prompt_update: SystemPromptUpdate = "none"
+    price: Price | None = None
+    dialect: Dialect = Dialect()
+
+    def fits(self, provider: str, model: str) -> bool:
+        return fnmatchcase(provider.lower(), self.provider.lower()) and fnmatchcase(
+            model.lower(), self.model.lower()
+        )
+
+    def info(self, provider: str, model: str) -> ModelInfo:
+        facts = {name: getattr(self, name) for name in _FACTS}
+        return replace(ModelInfo(provider, model), **facts)
+
+
+_FACTS = tuple(name for name in _Entry.model_fields if name not in ("provider", "model"))
+
+
+class Catalogue:
+    """An ordered list of entries. Immutable."""
+
+    def __init__(self, entries: tuple[Any, ...] = ()) -> None:
+        self._entries: tuple[_Entry, ...] = entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @classmethod
+    def parse(cls, text: str, *, name: str = "the model catalogue") -> Catalogue:
+        """Read TOML. Raises InputError LLM_CATALOGUE, which names `name` and the key at fault."""
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{name} is not TOML: {error}.", code="LLM_CATALOGUE") from None
+        unknown = sorted(set(tables) - {"model"})
+        rows = tables.get("model", [])
+        if unknown or not isinstance(rows, list):
+            raise InputError(f"{name} may hold only [[model]] tables.", code="LLM_CATALOGUE", unknown=unknown)
+        entries = []
+        for number, row in enumerate(rows, start=1):
+            try:
+                entries.append(_Entry.model_validate(row))
+            except ValidationError as error:
+                first = error.errors(include_url=False, include_input=False)[0]
+                key = ".".join(str(part) for part in first["loc"])
+                raise InputError(
+                    f"{name}, [[model]] number {number}, key {key}: {first['msg']}.", code="LLM_CATALOGUE"
+                ) from None
+        return cls(tuple(entries))
+
+    @classmethod
+    def load(cls, path: Path) -> Catalogue:
+        """Read a file. Raises InputError LLM_CATALOGUE, also when it cannot be opened."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} cannot be read: {error}.", code="LLM_CATALOGUE") from None
+        return cls.parse(text, name=str(path))
+
+    def extended(self, user: Catalogue) -> Catalogue:
+        """A catalogue in which the user's entries go first."""
+        return Catalogue(user._entries + self._entries)
+
+    def find(self, provider: str, model: str) -> ModelInfo:
+        """What is known of a model; an empty record when no entry fits."""
+        for entry in self._entries:
+            if entry.fits(provider, model):
+                return entry.info(provider, model)
+        return ModelInfo(provider, model)

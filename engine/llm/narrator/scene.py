@@ -1,0 +1,181 @@
+"""What the narrator understands of a request: who speaks, what was said, what the world knows of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.llm.adapter import LlmRequest, Message
+from engine.llm.narrator.stock import load
+
+__all__ = ["Line", "Scene", "estimate_tokens", "is_cjk", "read_scene", "sentences"]
+
+NARRATOR = "The narrator"
+"""Who speaks when the request names no character."""
+
+RECENT_ANSWERS = 6
+"""So many of the latest answers are not repeated, sentence by sentence."""
+
+LORE_LIMIT = 220
+"""Longer sentences are explanations for a model, not something that a character says."""
+
+_CHARACTER = re.compile(r"^[ \t]*Character:[ \t]*(.{1,80}?)[ \t]*$", re.MULTILINE)
+_LABEL = re.compile(r"\A([^\n:：*\"“]{1,48})[:：][ \t]*")
+_OUT_OF_CHARACTER = re.compile(r"[(（]{2}|\booc\b", re.IGNORECASE)
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_SENTENCE = re.compile(r"[^.!?…。！？\n]+[.!?…。！？]*[\"”’」』]*")
+_MARKS = re.compile(r"[*_\"'“”‘’「」『』]")
+# Sentences that speak to the model, not about the world.
+_INSTRUCTION = re.compile(
+    r"\b(?:you are|you must|you should|do not|don't|write|reply|respond|role-?play|user|model|assistant"
+    r"|markdown|prose|paragraph|narrat|instruction|prompt|in character|stay in)\b|\{\{|^\W*<"
+    r"|你是|请|不要|必须|扮演|回复|用户|模型",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z][a-z'’-]{3,}")
+_COMMON = load("english").words["common"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One user message: the speaker's label and the words after it."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A request, read. `lines` are all user messages, oldest first.
+
+    `lore` are sentences of the prompt that touch on what was just said, the closest first.
+    `spoken` are the sentences of the latest answers, bare of marks, in lower case.
+    """
+
+    character: str
+    lines: tuple[Line, ...]
+    prompt: str
+    lore: tuple[str, ...]
+    spoken: frozenset[str]
+    picture: bool
+    result: str | None
+    seed: int
+
+    @property
+    def last(self) -> Line:
+        return self.lines[-1] if self.lines else Line("", "")
+
+    @property
+    def chinese(self) -> bool:
+        return is_cjk(self.last.text)
+
+    @property
+    def out_of_character(self) -> bool:
+        return bool(_OUT_OF_CHARACTER.search(self.last.text))
+
+
+def read_scene(request: LlmRequest) -> Scene:
+    """Read the request; nothing else goes into an answer, so equal requests get equal answers."""
+    messages = request.messages
+    users = [message for message in messages if _is_said(message)]
+    prompt = "\n".join(
+        _text(message)
+        for message in messages
+        if message["role"] in ("system", "developer") or (message["role"] == "user" and not _is_said(message))
+    )
+    named = _CHARACTER.findall(prompt)
+    lines = tuple(_line(message) for message in users)
+    answers = [_text(message) for message in messages if message["role"] == "assistant"]
+    spoken = {plain(sentence) for answer in answers[-RECENT_ANSWERS:] for sentence in sentences(answer)}
+    last = messages[-1] if messages else {"role": ""}
+    return Scene(
+        character=named[-1] if named else NARRATOR,
+        lines=lines,
+        prompt=prompt,
+        lore=_lore(prompt, lines[-1].text if lines else ""),
+        spoken=frozenset(spoken),
+        picture=bool(users) and any(block["type"] == "image" for block in users[-1]["content"]),
+        result=_text(last) if last["role"] == "tool" else None,
+        seed=_seed(request, lines),
+    )
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, trimmed."""
+    return [found for match in _SENTENCE.findall(text) if (found := match.strip())]
+
+
+def plain(sentence: str) -> str:
+    """A sentence without marks, for comparison."""
+    return _MARKS.sub("", sentence).strip(" .!?…。！？,，").lower()
+
+
+def is_cjk(text: str) -> bool:
+    """Whether a text is mainly Chinese, Japanese or Korean: one such character weighs two letters."""
+    if text.isascii():
+        return False
+    letters = sum(character.isalpha() for character in text)
+    cjk = len(_CJK.findall(text))
+    return cjk > 0 and cjk * 2 >= letters - cjk
+
+
+def estimate_tokens(text: str) -> int:
+    """About one token for a CJK character and one for four others: the usual measure of such models."""
+    cjk = 0 if text.isascii() else len(_CJK.findall(text))
+    return cjk + (len(text) - cjk + 3) // 4
+
+
+def _is_said(message: Message) -> bool:
+    """Whether a person said it. Runtime contexts are user messages that nobody said."""
+    kind: object = message.get("source", {}).get("kind", "user")
+    return bool(message["role"] == "user" and kind == "user")
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    return "".join(block["text"] for block in message.get("content", ()) if block["type"] == "text")
+
+
+def _line(message: Message) -> Line:
+    text = _text(message).strip()
+    label = _LABEL.match(text)
+    if label is None:
+        return Line("", text)
+    return Line(label.group(1).strip(), text[label.end() :].strip())
+
+
+def _lore(prompt: str, said: str) -> tuple[str, ...]:
+    """Sentences of the prompt that share a word with what was said, best first, each once."""
+    wanted = _subjects(said)
+    if not wanted:
+        return ()
+    found: dict[str, int] = {}
+    for sentence in sentences(prompt):
+        if not 12 <= len(sentence) * (2 if is_cjk(sentence) else 1) <= LORE_LIMIT:
+            continue
+        if ":" in sentence or "：" in sentence or _INSTRUCTION.search(sentence):
+            continue
+        score = len(wanted & _subjects(sentence))
+        if score:
+            found.setdefault(sentence, score)
+    return tuple(sorted(found, key=lambda sentence: -found[sentence]))
+
+
+def _subjects(text: str) -> set[str]:
+    """What a text is about: longer words, roughly without their plurals, and pairs of CJK characters."""
+    words = {word.rstrip("s") for word in _WORD.findall(text.lower()) if word not in _COMMON}
+    runs = re.findall(_CJK.pattern + "+", text)
+    return words | {run[i : i + 2] for run in runs for i in range(len(run) - 1)}
+
+
+def _seed(request: LlmRequest, lines: Sequence[Line]) -> int:
+    """Differs between sessions, so that a swipe (a forked session) gets another answer."""
+    facts = (
+        request.session_id,
+        len(request.messages),
+        request.config.temperature,
+        lines[-1].text if lines else "",
+    )
+    return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:8], "big")

@@ -1,0 +1,96 @@
+"""The session engine: an append-only log, the history derived from it, and its durable journal."""
+
+from engine.session.blocks import BlockAssembler
+from engine.session.companion import Companion
+from engine.session.event import Event, Header, SurfaceOp
+from engine.session.frozen import NULL, FrozenDict, freeze, thaw
+from engine.session.journal import Journal
+from engine.session.log import Clock, Observer, Session, Validator, ValidatorFactory, now_ms
+from engine.session.memory import MemoryEventStore
+from engine.session.messages import (
+    HUMAN,
+    Message,
+    assistant_message,
+    message_text,
+    reasoning_block,
+    system_message,
+    text_block,
+    tool_call_block,
+    tool_message,
+    user_message,
+)
+from engine.session.paging import Page, TurnWindow, page
+from engine.session.pairing import Balance, balance
+from engine.session.payloads import parse
+from engine.session.projections import History, Interpreter, Projections, offload_images
+from engine.session.registry import Sessions
+from engine.session.repair import closers, fork_seed, recovery_results
+from engine.session.store import EventStore, StoredEvent, StoredSession
+from engine.session.stored import StoredLog, check_log, read_log
+from engine.session.streams import StreamRecorder, expand, joined_text, record
+from engine.session.strict import StrictValidator
+from engine.session.surface import Surface, is_append_event, is_replacement_event, is_surface_event
+from engine.session.transcript import transcript
+from engine.session.vocabulary import FORMAT_VERSION, Chunk
+
+__all__ = [
+    "FORMAT_VERSION",
+    "HUMAN",
+    "NULL",
+    "Balance",
+    "BlockAssembler",
+    "Chunk",
+    "Clock",
+    "Companion",
+    "Event",
+    "EventStore",
+    "FrozenDict",
+    "Header",
+    "History",
+    "Interpreter",
+    "Journal",
+    "MemoryEventStore",
+    "Message",
+    "Observer",
+    "Page",
+    "Projections",
+    "Session",
+    "Sessions",
+    "StoredEvent",
+    "StoredLog",
+    "StoredSession",
+    "StreamRecorder",
+    "StrictValidator",
+    "Surface",
+    "SurfaceOp",
+    "TurnWindow",
+    "Validator",
+    "ValidatorFactory",
+    "assistant_message",
+    "balance",
+    "check_log",
+    "closers",
+    "expand",
+    "fork_seed",
+    "freeze",
+    "is_append_event",
+    "is_replacement_event",
+    "is_surface_event",
+    "joined_text",
+    "message_text",
+    "now_ms",
+    "offload_images",
+    "page",
+    "parse",
+    "read_log",
+    "reasoning_block",
+    "record",
+    "recovery_results",
+    "system_message",
+    "text_block",
+    "thaw",
+    "tool_call_block",
+    "tool_message",
+    "transcript",
+    "user_message",
+]

@@ -1,0 +1,79 @@
+"""What the journal needs of a store: events as bytes, one writer at a time, forks by reference.
+
+Source: session spec 7.1 to 7.3; design 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.codec import canonical, loads
+from engine.session.event import Event
+from engine.session.frozen import adopt
+
+__all__ = ["EventStore", "StoredEvent", "StoredSession"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One row: the event's canonical JSON, with what a store indexes beside it."""
+
+    seq: int
+    type: str
+    time: int
+    body: bytes
+
+    @classmethod
+    def of(cls, event: Event) -> StoredEvent:
+        return cls(event.seq, event.type, event.time, canonical(event.to_wire()))
+
+    def event(self) -> Event:
+        """Raises ValueError for a body that is not JSON, AppendRefused for a wrong envelope."""
+        return Event.from_wire(adopt(loads(self.body)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A read of one session, its lineage resolved.
+
+    `header` is JSON; the first `inherited` events are the parent's; `parent` is `(id, through_seq)`.
+    `rows` are the events of the range that was asked for.
+    """
+
+    header: bytes
+    inherited: int
+    parent: tuple[str, int] | None
+    rows: Sequence[StoredEvent]
+
+
+class EventStore(Protocol):
+    """Durable event rows. Every method is durable when it returns, and atomic."""
+
+    async def create(
+        self,
+        session_id: str,
+        header: bytes,
+        *,
+        inherited: int,
+        parent: tuple[str, int] | None,
+        rows: Sequence[StoredEvent],
+    ) -> int:
+        """A new session; its first `inherited` events are the parent's, by reference. Returns the epoch.
+
+        `parent` is `(id, inherited - 1)`; without one the rows start at 0. Raises Conflict when the id
+        exists, the parent has no such event or the rows have a gap, NotFound when there is no such parent.
+        """
+
+    async def take(self, session_id: str) -> int:
+        """Become the writer: a new epoch, which fences every earlier one. Raises NotFound."""
+
+    async def append(self, session_id: str, epoch: int, rows: Sequence[StoredEvent]) -> None:
+        """Add rows that continue the log. Raises Conflict on a gap, StaleSession on an old epoch."""
+
+    async def read(self, session_id: str, start: int = 0, stop: int | None = None) -> StoredSession:
+        """The rows from `start` up to but without `stop`. Raises NotFound, SessionCorrupt."""
+
+    async def head(self, session_id: str) -> int:
+        """The number of events, inherited ones included. Raises NotFound."""

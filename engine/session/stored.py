@@ -1,0 +1,153 @@
+"""The read boundary: which stored logs this program may interpret at all.
+
+A log of another version, or with a required event that nobody here knows, is *unsupported*; a log that
+contradicts itself is *corrupt*. Source: session spec 5.2, 6.2, 7.3; seed 002, 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.codec import Json, loads
+from engine.errors import AppendRefused, FormatUnsupported, SessionCorrupt, SessionError
+from engine.session.event import Event, Header
+from engine.session.frozen import freeze
+from engine.session.log import Session, is_inherited_marker
+from engine.session.relations import Relations
+from engine.session.repair import closers
+from engine.session.store import StoredEvent, StoredSession
+from engine.session.surface import Surface
+from engine.session.vocabulary import FORMAT_VERSION, KNOWN_TYPES
+
+__all__ = ["StoredLog", "check_log", "corrupt", "read_log", "repaired"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLog:
+    """A stored session, decoded. `events` are frozen; `inherited` of them belong to the parent."""
+
+    header: Header
+    inherited: int
+    events: Sequence[Event]
+
+
+def read_log(session_id: str, stored: StoredSession) -> StoredLog:
+    """Decode what a store handed out. The relations between the events are left to the session's validators.
+
+    Raises FormatUnsupported for another version, an unknown required event type and a retired shape;
+    SessionCorrupt for everything that is not an event.
+    """
+    header = _header(session_id, _decoded(stored.header))
+    events = _events(header.id, stored.rows)
+    check_vocabulary(header.id, events)
+    return StoredLog(header, stored.inherited, events)
+
+
+def check_log(
+    session_id: str, header: Mapping[str, Any], inherited: int, events: Iterable[Json]
+) -> StoredLog:
+    """The whole check of a log in wire form, as strict as the storage format is.
+
+    Raises what `read_log` raises, and SessionCorrupt for a log whose events do not fit each other. `data`
+    of the error holds the `category` of the rule.
+    """
+    known = _header(session_id, header)
+    try:
+        read = [Event.from_wire(freeze(event)) for event in events]
+        check_vocabulary(session_id, read)
+        Session.restore(known, read, inherited)
+        _check_cut(known, inherited, read)
+        Session.restore(known, read, inherited, validators=[_as_stored])
+    except FormatUnsupported:
+        raise
+    except SessionError as error:
+        raise corrupt(session_id, error) from error
+    return StoredLog(known, inherited, read)
+
+
+def repaired(log: StoredLog) -> list[Event]:
+    """The closers that a stored log needs. Raises SessionCorrupt when its boundaries cannot be read."""
+    try:
+        return closers(log.events)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise SessionCorrupt(
+            f"session {log.header.id}: a boundary is malformed ({error!r})", session=log.header.id
+        ) from error
+
+
+def _as_stored(surface: Surface, history: Sequence[Event]) -> Relations:
+    return Relations(surface, history, closing=False)
+
+
+def check_vocabulary(session_id: str, events: Iterable[Event]) -> None:
+    """Raises FormatUnsupported for events that cannot be left out and that this program does not know."""
+    for event in events:
+        if event.type not in KNOWN_TYPES and not event.ignorable:
+            raise FormatUnsupported(
+                f"session {session_id}: event {event.seq} has the unknown type {event.type}",
+                category="unknown-required-type",
+                session=session_id,
+                seq=event.seq,
+            )
+        if _has_retired_reason(event):
+            raise FormatUnsupported(
+                f"session {session_id}: the request/header at {event.seq} has a retired reason",
+                category="retired-shape",
+                session=session_id,
+                seq=event.seq,
+            )
+
+
+def _has_retired_reason(event: Event) -> bool:
+    return (
+        event.type == "request/header"
+        and isinstance(event.data, Mapping)
+        and event.data.get("reason") == "fallback"
+    )
+
+
+def corrupt(session_id: str, error: Exception) -> SessionCorrupt:
+    """The error of a log that cannot be restored, with the category of what refused it."""
+    category = error.data.get("category") if isinstance(error, SessionError) else None
+    return SessionCorrupt(f"session {session_id}: {error}", category=category, session=session_id)
+
+
+def _header(session_id: str, wire: object) -> Header:
+    version = wire.get("version") if isinstance(wire, Mapping) else None
+    if type(version) is int and version != FORMAT_VERSION:
+        age = "newer" if version > FORMAT_VERSION else "older"
+        raise FormatUnsupported(
+            f"the log has format {version}, {age} than {FORMAT_VERSION}, and there is no way to read it",
+            category="format-version",
+            version=version,
+        )
+    try:
+        return Header.from_wire(wire, session_id)
+    except SessionError as error:
+        raise SessionCorrupt(error.message, category="header") from error
+
+
+def _check_cut(header: Header, inherited: int, events: Sequence[Event]) -> None:
+    """A seeded header stands exactly beside an inherited marker at the cut, the last one of the log."""
+    markers = [event.seq for event in events if is_inherited_marker(event)]
+    if (markers[-1:] == [inherited]) is not header.is_seeded or (markers and not header.is_seeded):
+        raise SessionError("header and inherited marker disagree", category="stored-relationship")
+
+
+def _events(session_id: str, rows: Iterable[StoredEvent]) -> list[Event]:
+    events: list[Event] = []
+    for row in rows:
+        try:
+            events.append(row.event())
+        except (ValueError, AppendRefused) as error:
+            raise corrupt(session_id, error) from error
+    return events
+
+
+def _decoded(header: bytes) -> object:
+    try:
+        return loads(header)
+    except ValueError as error:
+        raise SessionCorrupt("a session header is not JSON", category="header") from error
