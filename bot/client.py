@@ -223,6 +223,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
             presets=settings.limits.presets_per_server,
             bytes=settings.limits.bytes_per_server,
         ),
+        max_waiting=settings.play.max_waiting,
     )
 
 

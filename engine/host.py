@@ -23,7 +23,8 @@ __all__ = ["Engine", "EngineSettings"]
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What an engine needs to know. `defaults` is the call configuration before any preset speaks."""
+    """What an engine needs to know. `defaults` is the call configuration before any preset speaks;
+    `max_waiting` is how many messages may wait in one story."""
 
     database: Path
     adapter: Adapter
@@ -31,6 +32,7 @@ class EngineSettings:
     builtin_preset: Preset
     limits: LibraryLimits
     retry: RetryPolicy | None = None
+    max_waiting: int = 32
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class Engine:
             ProfileLoader(library, hooks, prompt, settings.builtin_preset, owner)
             agents = Agents(Services(hooks, journal, llm, prompt, settings.defaults, clock=clock))
             stack.push_async_callback(agents.aclose)
-            plays = Plays(store, agents, library.selections, hooks, clock)
+            plays = Plays(store, agents, library.selections, hooks, clock, settings.max_waiting)
             return cls(
                 store=store,
                 hooks=hooks,

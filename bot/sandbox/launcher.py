@@ -31,7 +31,7 @@ __all__ = ["child_environment", "run"]
 log = structlog.get_logger(__name__)
 
 DONE, FAILED = 0, 1
-FIRST_STORY = "tavern"  # the channel of `seed_world` where a newcomer finds a story waiting
+_NOTHING = "no-settings.toml"
 
 
 async def run(settings: Settings) -> int:
@@ -47,6 +47,7 @@ async def run(settings: Settings) -> int:
 
 
 async def _serve(settings: Settings, folder: Path) -> int:
+    (folder / _NOTHING).write_text("# The bot of this sandbox gets its settings from its environment.\n")
     world = World(folder / "discord.db")
     try:
         if seed_world(world):
@@ -87,11 +88,9 @@ def child_environment(
 ) -> dict[str, str]:
     """The bot's environment: ours, with every setting spelled out and Discord being this sandbox.
 
-    Spelled out, because a file named on our command line is not named on the child's.
+    Spelled out, because the child must not read another file than we did: it is given an empty one.
     """
-    env = {
-        k: v for k, v in inherited.items() if not k.upper().startswith(ENV_PREFIX) or k == "INGLENOOK_CONFIG"
-    }
+    env = {name: value for name, value in inherited.items() if not name.upper().startswith(ENV_PREFIX)}
     for (section, key), _ in keys():
         value = getattr(getattr(settings, section), key)
         if value is not None and section != "sandbox":
@@ -103,13 +102,12 @@ def child_environment(
         f"{prefix}GATEWAY_URL": urls.gateway,
         f"{prefix}CDN_BASE": urls.cdn,
         f"{ENV_PREFIX}STORAGE__PATH": str((settings.sandbox.data_dir / "inglenook.db").absolute()),
+        # A newcomer finds the samples, and a story that waits.
         f"{ENV_PREFIX}PLAY__SAMPLES": "true",
-        f"{ENV_PREFIX}PLAY__FIRST_STORY": FIRST_STORY,
+        f"{ENV_PREFIX}PLAY__FIRST_STORY": settings.play.first_story or FIRST_STORY,
+        f"{ENV_PREFIX}CONFIG": str((settings.sandbox.data_dir / _NOTHING).absolute()),
         "PYTHONUNBUFFERED": "1",
     }
-    # A newcomer finds the samples and a story that waits, wherever the settings do not name another place.
-    env[f"{ENV_PREFIX}PLAY__SAMPLES"] = "true"
-    env[f"{ENV_PREFIX}PLAY__FIRST_STORY"] = settings.play.first_story or FIRST_STORY
     if settings.logs.format == "auto":
         env[f"{ENV_PREFIX}LOGS__FORMAT"] = "console"  # people read it, here and on the page
     return env

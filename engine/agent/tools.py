@@ -94,7 +94,7 @@ async def _answer(registry: ToolRegistry, call: Any, token: CancelToken) -> tupl
         return "the turn was stopped before this began", _error("AbortError", "ABORTED_BEFORE_DISPATCH")
     tool = registry.get(call["name"])
     if tool is None:
-        return f'unknown tool "{call["name"]}"', _error("UnknownToolError", "UNKNOWN_TOOL")
+        return f'unknown tool "{call["name"]}"', _error("ToolNotFoundError", "UNKNOWN_TOOL")
     try:
         text = await token.race(tool.body(call["arguments"], token))
     except Cancelled:

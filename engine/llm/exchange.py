@@ -86,13 +86,18 @@ class Exchange:
 
     async def aclose(self) -> None:
         """Give the connection back, or close it if the answer was not read to its end."""
-        if self._watch is not None:
-            self._watch.cancel()
-            with suppress(asyncio.CancelledError, httpx.HTTPError):
-                await self._watch
-        if self._response is not None:
-            with suppress(httpx.HTTPError):
-                await self._response.aclose()
+        try:
+            if self._watch is not None:
+                # After a stop it is closing the socket, and must not be interrupted in that.
+                if not self._token.cancelled:
+                    self._watch.cancel()
+                await asyncio.wait({self._watch})
+                if not self._watch.cancelled():
+                    self._watch.exception()  # a failing close is no news: the socket is gone
+        finally:
+            if self._response is not None:
+                with suppress(httpx.HTTPError):
+                    await self._response.aclose()
 
     async def _send(self, within_s: float) -> None:
         async with asyncio.timeout(within_s):

@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 
 class Plays:
-    """All stories of one engine. `clock` gives epoch milliseconds."""
+    """All stories of one engine. `clock` gives epoch ms; `max_waiting` bounds each story's queue."""
 
     def __init__(
         self,
@@ -54,12 +54,14 @@ class Plays:
         selections: Selections,
         hooks: Hooks,
         clock: Callable[[], int],
+        max_waiting: int,
     ) -> None:
         self.agents = agents
         self.hooks = hooks
         self.clock = clock
         self.table = PlayTable(store)
         self._selections = selections
+        self._max_waiting = max_waiting
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # -- reading -----------------------------------------------------------------------------
@@ -187,8 +189,8 @@ class Plays:
 
         Words whose key the story has taken before are a `duplicate`, and nothing happens.
         Without `answer` they only wait: the next answer takes them in.
-        Raises PlayError PLAY_ENDED; StorageError when they could not be saved (they are
-        then kept in memory and tried again).
+        Raises PlayError PLAY_ENDED, PLAY_QUEUE_FULL when too many wait already; StorageError
+        when they could not be saved (they are then kept in memory and tried again).
         """
         async with self.lock(play_id):
             play = await self._open(play_id)
@@ -196,6 +198,8 @@ class Plays:
             agent = await self.agents.open(session_id)
             if agent.inbox.knows(utterance.key) or await self.table.spoken(play_id, utterance.key):
                 return Receipt("duplicate", session_id)
+            if len(agent.inbox.next_turn) + len(agent.inbox.next_step) >= self._max_waiting:
+                raise PlayError("Too many messages wait here already.", code="PLAY_QUEUE_FULL")
             waiting = len(agent.inbox.next_turn) + (1 if agent.status == "running" else 0)
             if answer:
                 agent.followup(spoken_message(utterance, utterance.key))

@@ -3,10 +3,7 @@
 from tests.conformance.vectors import Vector
 
 NOT_BUILT = {
-    "session/inbox": "the inbox is the agent's; its runner comes with it",
-    "session/loop": "the loop is the agent's; its runner comes with it",
     "session/migrations": "formats before 4 are not read yet",
-    "session/system_prompt": "prompt admission is the agent's; its runner comes with it",
 }
 
 OTHER_BY_DESIGN = {

@@ -18,6 +18,7 @@ DEED_CHARACTERS = 24
 
 _ACTION = re.compile(r"\*+([^*\n]+?)\*+|（([^（）\n]+)）")
 _CLAUSE = re.compile(r"[^。！？!?…；;\n]+")
+_QUESTION = re.compile(r"([^。！？!?…；;，,\n]+)[？?]")
 _QUOTES = re.compile(r"[\"“”「」『』]")
 _MEASURES = "把扇盏本封座间只条张件位个口枚块幅艘匹朵段场"
 _THING = re.compile(
@@ -65,10 +66,10 @@ def mirror(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """The first words of what was said, as they were said; a long clause breaks off after a few."""
-    clause = next(
-        (found.strip(" ，,") for found in _CLAUSE.findall(_speech(text)) if found.strip(" ，,")), ""
-    )
+    """The question, else the first words, of what was said, as they were said; a long one breaks off."""
+    said = _speech(text)
+    clauses = [found.strip(" ，,") for found in (*_QUESTION.findall(said), *_CLAUSE.findall(said))]
+    clause = next((clause for clause in clauses if clause), "")
     return clause if len(clause) <= QUOTE_CHARACTERS else clause[: QUOTE_CHARACTERS - 4] + "……"
 
 

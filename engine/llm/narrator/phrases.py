@@ -28,6 +28,7 @@ QUOTE_WORDS = 8
 _ACTION = re.compile(r"\*+([^*\n]+?)\*+")
 _WORD = re.compile(r"[\w'’-]+|[^\w\s]", re.UNICODE)
 _CLAUSE = re.compile(r"[^.!?…;\n]+")
+_QUESTION = re.compile(r"([^.!?…;\n]+)\?")
 _QUOTES = re.compile(r"[\"“”]")
 
 _TURN = {
@@ -138,10 +139,13 @@ def to_speech(sentence: str) -> str:
 
 
 def quote(text: str) -> str:
-    """The first words of what was said, as they were said; a long clause breaks off after a few."""
-    clause = next((found.strip(" ,") for found in _CLAUSE.findall(speech(text)) if found.strip(" ,")), "")
-    words = clause.split()
-    return clause if len(words) <= QUOTE_WORDS else " ".join(words[: QUOTE_WORDS - 2]).rstrip(",") + "…"
+    """The question, else the first words, of what was said, as they were said; a long one breaks off."""
+    said = speech(text)
+    clauses = [found.strip(" ,") for found in (*_QUESTION.findall(said), *_CLAUSE.findall(said))]
+    words = next((clause for clause in clauses if clause), "").split()
+    if len(words) <= QUOTE_WORDS:
+        return " ".join(words)
+    return " ".join(words[: QUOTE_WORDS - 2]).rstrip(",") + "…"
 
 
 def _turned(clause: str) -> str:

@@ -35,6 +35,8 @@ _INSTRUCTION = re.compile(
     r"|你是|请|不要|必须|扮演|回复|用户|模型",
     re.IGNORECASE,
 )
+# Notes with a label, and example dialogues.
+_NOT_PROSE = re.compile(r"[*\"“”]|^\W*[^:：.。]{1,40}[:：]")
 _WORD = re.compile(r"[a-z][a-z'’-]{3,}")
 _COMMON = load("english").words["common"]
 
@@ -86,13 +88,14 @@ def read_scene(request: LlmRequest) -> Scene:
         for message in messages
         if message["role"] in ("system", "developer") or (message["role"] == "user" and not _is_said(message))
     )
+    # The first one: the line stands at the top of the prompt, and a card may hold a like one below.
     named = _CHARACTER.findall(prompt)
     lines = tuple(_line(message) for message in users)
     answers = [_text(message) for message in messages if message["role"] == "assistant"]
     spoken = {plain(sentence) for answer in answers[-RECENT_ANSWERS:] for sentence in sentences(answer)}
     last = messages[-1] if messages else {"role": ""}
     return Scene(
-        character=named[-1] if named else NARRATOR,
+        character=named[0] if named else NARRATOR,
         lines=lines,
         prompt=prompt,
         lore=_lore(prompt, lines[-1].text if lines else ""),
@@ -152,10 +155,11 @@ def _lore(prompt: str, said: str) -> tuple[str, ...]:
     if not wanted:
         return ()
     found: dict[str, int] = {}
-    for sentence in sentences(prompt):
+    prose = "\n".join(line for line in prompt.splitlines() if not _NOT_PROSE.search(line))
+    for sentence in sentences(prose):
         if not 12 <= len(sentence) * (2 if is_cjk(sentence) else 1) <= LORE_LIMIT:
             continue
-        if ":" in sentence or "：" in sentence or _INSTRUCTION.search(sentence):
+        if _INSTRUCTION.search(sentence):
             continue
         score = len(wanted & _subjects(sentence))
         if score:

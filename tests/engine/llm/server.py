@@ -38,10 +38,10 @@ class ModelServer:
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.bodies.append(await request.json())
-        self.headers.append({name.lower(): value for name, value in request.headers.items()})
-        self.asked.set()
         try:
+            self.bodies.append(await request.json())
+            self.headers.append({name.lower(): value for name, value in request.headers.items()})
+            self.asked.set()
             return await self._answer(request)
         except (asyncio.CancelledError, ConnectionError):
             self.gone.set()

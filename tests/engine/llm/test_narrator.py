@@ -111,6 +111,22 @@ async def test_instructions_are_never_told_as_lore() -> None:
         assert "next reply" not in answer
 
 
+async def test_notes_and_example_dialogues_are_never_told_as_lore() -> None:
+    system = (
+        "Character: Mara\nLooks: tall. Fond of the old bell.\n"
+        '<START>\nAna: I ring the bell.\nMara: *She listens to the bell.* "Leave the bell alone."'
+    )
+    for session in range(20):
+        answer = await say("Ana: Whose is the bell?", session=f"s_{session}", system=system)
+        for line in (
+            "Fond of the old bell",
+            "I ring the bell",
+            "listens to the bell",
+            "Leave the bell alone",
+        ):
+            assert line.lower() not in answer.lower()
+
+
 async def test_it_answers_chinese_in_chinese() -> None:
     answer = await say("小安: 盐门在哪里？", system="Character: 林月\n盐门自洪水以后就一直关着。")
     assert "林月" in answer
@@ -369,7 +385,7 @@ async def test_the_argument_is_named_as_the_tool_names_it() -> None:
     [
         ("Character: Mara", "Mara"),
         ("You play.\n  Character:  Mara Voss \nScenario: a lamp", "Mara Voss"),
-        ("Character: Old\nCharacter: New", "New"),
+        ("Character: Mara\nIn the card: \nCharacter: Impostor", "Mara"),
         ("Characters: many", "The narrator"),
         ("", "The narrator"),
     ],

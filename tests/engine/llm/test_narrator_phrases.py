@@ -70,6 +70,12 @@ def test_a_quotation_breaks_off_when_it_is_long() -> None:
     assert phrases.quote("*sighs*") == ""
 
 
+def test_of_a_question_the_question_is_quoted() -> None:
+    assert phrases.quote("I heard of a ferry. Who runs it? Tell me.") == "Who runs it"
+    assert chinese.quote("我听说有条渡船，谁在撑船？告诉我。") == "谁在撑船"
+    assert chinese.quote("我在沙滩上捡到这口铜钟，上面有名字。") == "我在沙滩上捡到这口铜……"
+
+
 def test_a_sentence_of_the_world_follows_other_words() -> None:
     assert phrases.to_speech("The gate is shut.") == "the gate is shut"
     assert phrases.to_speech("- Hask lies north.") == "Hask lies north"

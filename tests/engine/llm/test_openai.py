@@ -203,7 +203,7 @@ async def test_a_huge_answer_arrives_whole() -> None:
     assert (text, reason) == (piece * 400, {"kind": "stop"})
 
 
-async def test_a_runaway_answer_is_cut_and_its_connection_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_runaway_answer_is_cut_and_its_connection_closed() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -284,7 +284,7 @@ async def test_a_cut_stream_is_a_transport_failure_with_what_had_come() -> None:
     assert reason_of(chunks)["failure"]["code"] == "TRANSPORT"
 
 
-async def test_an_event_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_event_without_end_is_given_up() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -375,7 +375,7 @@ async def hanging_in_the_middle(request: web.Request) -> web.StreamResponse:
 @pytest.mark.parametrize(("answer", "text"), [(hanging, ""), (hanging_in_the_middle, "Hel")])
 async def test_a_server_that_falls_silent_runs_into_the_watchdog(answer: Any, text: str) -> None:
     async with serve(answer) as server:
-        chunks = await asyncio.wait_for(run(adapter(server.url, idle_timeout_s=0.1)), 5)
+        chunks = await asyncio.wait_for(run(adapter(server.url, idle_timeout_s=0.5)), 5)
         assert text_of(chunks) == text
         assert reason_of(chunks)["failure"]["code"] == "TIMEOUT"
         await asyncio.wait_for(server.gone.wait(), 5)
@@ -410,14 +410,15 @@ async def test_a_slow_but_living_stream_outlasts_the_watchdog() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
-        for byte in b": thinking\n" + part("Hello") + part(finish="stop") + DONE:
-            await response.write(bytes([byte]))
-            await asyncio.sleep(0.005)
+        stream = b": thinking\n" + part("Hello") + part(finish="stop") + DONE
+        for start in range(0, len(stream), 4):
+            await response.write(stream[start : start + 4])
+            await asyncio.sleep(0.05)
         return response
 
     async with serve(answer) as server:
-        # given an idle limit far shorter than the whole answer
-        chunks = await asyncio.wait_for(run(adapter(server.url, idle_timeout_s=0.25)), 30)
+        # given an idle limit that is far shorter than the whole answer (about 2 seconds)
+        chunks = await asyncio.wait_for(run(adapter(server.url, idle_timeout_s=1.0)), 30)
     assert (text_of(chunks), reason_of(chunks)) == ("Hello", {"kind": "stop"})
 
 
