@@ -8,6 +8,7 @@ import importlib.util
 import pkgutil
 import sys
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -36,6 +37,7 @@ from engine.errors import EngineError, StorageError
 from engine.hooks import Scope
 from engine.host import Engine, EngineSettings
 from engine.library import LibraryLimits
+from engine.llm import RetryPolicy
 from engine.resources import read_preset
 from engine.storage import Write
 
@@ -67,7 +69,10 @@ class Inglenook(commands.Bot):
     moves: Moves
     intake: Intake
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self, settings: Settings, *, pace: Pace | None = None, retry: RetryPolicy | None = None
+    ) -> None:
+        """`pace` and `retry` replace the house's numbers for Discord and for the model's server."""
         intents = discord.Intents.none()
         intents.guilds = True
         intents.guild_messages = True
@@ -86,6 +91,8 @@ class Inglenook(commands.Bot):
             max_ratelimit_timeout=_LONGEST_RATE_LIMIT,
         )
         self.settings = settings
+        self._pace = pace or Pace(mode=settings.play.stream, edit_every=settings.play.edit_interval)
+        self._retry = retry
         self.presses = PressTable()
         self._owner = Scope("bot")
         self._resources = AsyncExitStack()
@@ -96,11 +103,10 @@ class Inglenook(commands.Bot):
 
     async def setup_hook(self) -> None:
         """Open the engine, build the services, load the cogs, register the commands if they changed."""
-        self.engine = await Engine.open(engine_settings(self.settings))
+        self.engine = await Engine.open(replace(engine_settings(self.settings), retry=self._retry))
         self._resources.push_async_callback(self.engine.aclose)
         engine, clock, store = self.engine, self.engine.clock, self.engine.store
-        pace = Pace(mode=self.settings.play.stream, edit_every=self.settings.play.edit_interval)
-        self.outbox = Outbox(self, store, pace=pace)
+        self.outbox = Outbox(self, store, pace=self._pace)
         self._resources.push_async_callback(self.outbox.aclose)
         # Agents stop first, so that their last words can still be shown.
         self._resources.push_async_callback(engine.agents.aclose)

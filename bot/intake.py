@@ -115,7 +115,7 @@ class Intake:
 
     async def deleted(self, channel_id: int, message_id: int) -> None:
         """Somebody took back what they wrote: words that still wait are taken back too."""
-        await self._store.commit(Write("post_message_deleted", {"message_id": message_id}))
+        await self._outbox.posts.message_deleted(message_id)
         row = await self._store.fetch_one("intake_get", message_id=message_id)
         binding = self._bindings.of_channel(channel_id)
         if row is not None and binding is not None and row["play_id"] == binding.play_id:

@@ -77,6 +77,7 @@ class Stories:
         user_name: str,
         title: str | None = None,
         plays: bool = True,
+        book_ids: tuple[str, ...] = (),
     ) -> Opened:
         """A thread (or forum post) with the card's greeting in it.
 
@@ -95,6 +96,7 @@ class Stories:
                 card_id=card.id,
                 preset_id=defaults.preset_id,
                 user_name=await self._engine.persona_name(user_id, user_name) if plays else "",
+                book_ids=book_ids,
             ),
             title=(title or card.name)[:_TITLE_LIMIT],
         )

@@ -46,7 +46,7 @@ class Welcome:
         try:
             card = await library.import_card(owner, await _sample(CARD), CARD, by)
             await library.import_preset(owner, await _sample(PRESET), PRESET, by)
-            await library.import_book(owner, await _sample(BOOK), BOOK, by)
+            book = await library.import_book(owner, await _sample(BOOK), BOOK, by)
             channel = discord.utils.get(guild.text_channels, name=self._settings.play.first_story or "")
             if channel is not None:
                 await self._stories.open(
@@ -55,6 +55,7 @@ class Welcome:
                     user_id=self._client.user.id,
                     user_name=self._client.user.display_name,
                     plays=False,
+                    book_ids=(book.id,),
                 )
         except (EngineError, discord.HTTPException):
             log.exception("welcome.failed", guild=guild.id)

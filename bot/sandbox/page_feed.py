@@ -186,7 +186,10 @@ class Viewer:
         }
 
     def _bucket(self, state: Record) -> Record:
-        channel = self.page.wire.world.channels.get(str(state["major"]).split(":")[0])
+        # The major parameter is a channel, or a webhook with its token: people know both by the channel.
+        world, major = self.page.wire.world, str(state["major"])
+        hook = next((h for h in world.webhooks.values() if major.startswith(h["id"])), None)
+        channel = world.channels.get(hook["channel_id"] if hook else major)
         where = f" · {channel['name']}" if channel is not None and channel.get("name") else ""
         keys = ("limit", "remaining", "reset")
         return {"bucket": f"{state['bucket']}{where}", **{key: state[key] for key in keys}}

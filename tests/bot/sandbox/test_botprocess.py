@@ -14,13 +14,12 @@ import pytest
 from bot.sandbox.botprocess import BotProcess
 
 STEADY = "import time\nprint('here', flush=True)\ntime.sleep(60)"
-STUBBORN = (
-    "import signal, time
+STUBBORN = """
+import signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-"
-    "print('no', flush=True)
-time.sleep(60)"
-)
+print('no', flush=True)
+time.sleep(60)
+"""
 CRASHING = "print('that was that', flush=True)\nraise SystemExit(3)"
 
 

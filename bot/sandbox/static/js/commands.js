@@ -38,7 +38,7 @@ export function matchCommands(typed) {
     if (words.every((w) => c.name.includes(w))) return 2;
     return words.every((w) => `${c.name} ${c.description}`.toLowerCase().includes(w)) ? 3 : -1;
   };
-  return flatCommands().map((c) => [rank(c), c]).filter(([r]) => r >= 0).sort((a, b) => a[0] - b[0]).map(([, c]) => c);
+  return flatCommands().map((c) => [rank(c), c]).filter(([r]) => r >= 0).sort((a, b) => a[0] - b[0] || a[1].path.length - b[1].path.length).map(([, c]) => c);
 }
 
 /** A short word for what an option takes. */

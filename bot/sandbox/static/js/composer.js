@@ -157,7 +157,7 @@ export class Composer {
     const face = () => avatar(bot, { size: 28 });
     const none = flatCommands().length ? 'No such command.' : 'No commands yet: they appear once the bot is online.';
     this.suggest.show(this.area, '', found.slice(0, 60).map((c) => ({
-      kind: 'command', value: c.name, command: c, label: `/${c.name}`, note: c.description, face: face(), side: nameOf(bot), section: `${c.path[0]}`,
+      kind: 'command', value: c.name, command: c, label: `/${c.name}`, note: c.description, face: face(), side: nameOf(bot), section: c.path.length > 1 ? c.path[0] : nameOf(bot),
       after: h('span', { class: 'suggest-options' }, c.options.slice(0, 4).map((o) => h('i', { class: o.required ? 'required' : '', text: o.name }))),
     })), found.length ? '' : none);
   }

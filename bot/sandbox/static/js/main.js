@@ -42,6 +42,7 @@ function drawer(shown) {
 }
 
 on('drawer', drawer);
+on('tools-shown', (shown) => app.classList.toggle('with-tools', shown));
 on('members', () => {
   const shown = app.classList.toggle('with-members');
   localStorage.setItem('inglenook.members', shown ? 'on' : 'off');
@@ -120,4 +121,4 @@ document.addEventListener('visibilitychange', () => { if (document.visibilitySta
 link.open();
 
 // For the browser tests and for the curious.
-window.sandbox = { store, historyOf };
+window.sandbox = { store, historyOf, link };

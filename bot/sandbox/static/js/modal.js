@@ -105,6 +105,8 @@ function rows(list, inputs) {
     inputs.push({ ...made, custom_id: inner.custom_id, error });
     const label = c.label ?? inner.label ?? '';
     made.focus?.setAttribute?.('aria-label', label || inner.custom_id);
+    made.el.addEventListener('input', () => { error.textContent = ''; });
+    made.el.addEventListener('choose', () => { error.textContent = ''; });
     return h('div', { class: 'modal-field' },
       h('label', { for: id, class: 'field-label' }, label, required(inner) && inner.type !== 23 && h('span', { class: 'star', text: ' *', 'aria-hidden': 'true' }), error),
       c.description && h('p', { class: 'field-help', text: c.description }), made.el);

@@ -54,6 +54,7 @@ export function field(c, onChoose = () => {}) {
     openList(el, choices, values, { min, max }, (next, done) => {
       values = next;
       show();
+      el.dispatchEvent(new Event('choose'));
       if (done && (max === 1 || values.join('\n') !== before) && values.length >= min) onChoose(values);
     });
   });
