@@ -50,9 +50,18 @@ DONE, FAILED, WRONG = 0, 1, 2
 # discord.py sleeps on a rate limit for as long as Discord says, up to this many seconds;
 # beyond it the call fails and the outbox decides. It is the smallest value that it takes.
 _LONGEST_RATE_LIMIT = 30.0
+# Seconds at the end for showing the answers that the end cut off; a process manager waits about ten.
+_LAST_WORDS = 6.0
 
 
 class _Tree(app_commands.CommandTree[Any]):
+    async def interaction_check(self, interaction: discord.Interaction, /) -> bool:
+        if not interaction.client.closing:
+            return True
+        if interaction.type is not discord.InteractionType.autocomplete:
+            await failures.answer(interaction, t(interaction.locale, "error.closing"))
+        return False
+
     async def on_error(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
         await failures.tell(interaction, error)
 
@@ -98,6 +107,7 @@ class Inglenook(commands.Bot):
         self._resources = AsyncExitStack()
         self._started = False
         self._catching_up = asyncio.Lock()
+        self._ending: asyncio.Future[None] | None = None
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -108,9 +118,10 @@ class Inglenook(commands.Bot):
         engine, clock, store = self.engine, self.engine.clock, self.engine.store
         self.outbox = Outbox(self, store, pace=self._pace)
         self._resources.push_async_callback(self.outbox.aclose)
-        # Agents stop first, so that their last words can still be shown.
-        self._resources.push_async_callback(engine.agents.aclose)
+        # Agents stop first, so that their last words can still be shown by whoever follows them.
         self._resources.push_async_callback(self._owner.aclose)
+        self._resources.push_async_callback(engine.hooks.settle, _LAST_WORDS)
+        self._resources.push_async_callback(engine.agents.aclose)
         self.bindings = Bindings(store, clock)
         await self.bindings.load()
         self.faces = Faces(engine, Avatars(self, store, clock), self.bindings)
@@ -121,6 +132,7 @@ class Inglenook(commands.Bot):
         self.intake = Intake(
             self, engine, store, self.bindings, self.outbox, self.stage, self.settings.play, clock
         )
+        self._resources.push_async_callback(self.intake.aclose)
         self.recovery = Recovery(engine, self.bindings, self.outbox, self.stage, self.settings.play)
         self.welcome = Welcome(self, engine, self.stories, self.settings)
         self.add_dynamic_items(Press)
@@ -130,7 +142,20 @@ class Inglenook(commands.Bot):
             await self._sync()
 
     async def close(self) -> None:
-        """Stop answering, show what can still be shown, close the engine, leave Discord."""
+        """Take nothing more, show what can still be shown, close the engine, leave Discord.
+
+        Safe to call again: every caller waits for the same end.
+        """
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+        await asyncio.shield(self._ending)
+
+    @property
+    def closing(self) -> bool:
+        """True from the moment when the end was asked for."""
+        return self._ending is not None
+
+    async def _end(self) -> None:
         try:
             await self._resources.aclose()
         finally:
@@ -155,13 +180,20 @@ class Inglenook(commands.Bot):
 
     # -- what Discord tells us ---------------------------------------------------------------------
 
+    async def on_connect(self) -> None:
+        """A session begins, the first one or after a lost one; events come from here on."""
+        self.intake.fall_behind()
+
     async def on_ready(self) -> None:
         """At the start and after every lost session: look after what was missed."""
         log.info("ready", user=str(self.user), guilds=len(self.guilds))
         async with self._catching_up:
-            if not self._started:
-                self._started = True
-                await self.recovery.run()
+            try:
+                if not self._started:
+                    self._started = True
+                    await self.recovery.run()
+            finally:
+                self.intake.open()
             await self.intake.catch_up()
             await self.welcome.greet_all()
 
@@ -183,7 +215,10 @@ class Inglenook(commands.Bot):
         await self.intake.edited(payload)
 
     async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
-        await self.intake.deleted(payload.channel_id, payload.message_id)
+        await self.intake.deleted(payload.channel_id, [payload.message_id])
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        await self.intake.deleted(payload.channel_id, sorted(payload.message_ids))
 
     async def on_raw_thread_delete(self, payload: discord.RawThreadDeleteEvent) -> None:
         await self.stories.channel_gone(payload.thread_id)
@@ -192,10 +227,15 @@ class Inglenook(commands.Bot):
         await self.stories.channel_gone(channel.id)
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
+        if self.closing and isinstance(sys.exc_info()[1], StorageError):
+            return  # it came while we were going; whatever it was about, the next start finds it
         log.error("event.failed", handler=event_method, exc_info=sys.exc_info()[1])
 
     async def pressed(self, interaction: discord.Interaction, op: str, args: tuple[str, ...]) -> None:
         """A button was pressed: its handler, or a polite word when there is none."""
+        if self.closing:
+            await failures.answer(interaction, t(interaction.locale, "error.closing"))
+            return
         handler = self.presses.get(op)
         if handler is None:
             await failures.answer(interaction, t(interaction.locale, "error.unknown_button"))

@@ -15,7 +15,7 @@ from discord import app_commands
 from bot.i18n import FALLBACK, catalogue, t
 from engine.errors import EngineError, InputError, NotFound, PlayError
 
-__all__ = ["answer", "explain", "tell"]
+__all__ = ["answer", "dismiss", "explain", "tell"]
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +29,15 @@ _TEXTS = {
     "PLAY_GREETING_LOCKED": "play.greeting_fixed",
     "PLAY_ENDED": "play.ended_here",
     "PLAY_NONE_HERE": "play.none_here",
+    "NOT_HERE": "permission.not_here",
+    "IMPORTER_ONLY": "permission.importer_only",
+    "CARD_UNKNOWN": "card.none_matches",
+    "PRESET_UNKNOWN": "preset.none_matches",
+    "IMPORT_TOO_LARGE": "import.too_large",
+    "IMPORT_DOWNLOAD_FAILED": "import.download_failed",
+    "IMPORT_LIBRARY_FULL": "import.library_full",
+    "IMPORT_NOT_CARD": "import.not_card",
+    "IMPORT_NOT_PRESET": "import.not_preset",
 }
 _EXPIRED = {10062, 10015, 50027}  # unknown interaction, unknown or invalid webhook token
 
@@ -45,7 +54,7 @@ def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
             return t(locale, "permission.nsfw_channel", name=error.data["name"])
         key = _TEXTS.get(code, f"error.{code}")
         if key in catalogue(FALLBACK):
-            return t(locale, key)
+            return t(locale, key, **error.data)
         if isinstance(error, InputError | PlayError | NotFound):
             return error.message
     if isinstance(error, discord.Forbidden):
@@ -75,6 +84,14 @@ async def answer(interaction: discord.Interaction, text: str) -> None:
             await interaction.response.send_message(text, ephemeral=True)
     except discord.HTTPException as error:
         log.warning("interaction.unanswered", code=error.code, status=error.status)
+
+
+async def dismiss(interaction: discord.Interaction) -> None:
+    """Take away the message that was pressed, or the "thinking" of a command; it may be gone already."""
+    try:
+        await interaction.delete_original_response()
+    except discord.HTTPException as error:
+        log.info("interaction.not_dismissed", code=error.code, status=error.status)
 
 
 def _cause(error: BaseException) -> BaseException:

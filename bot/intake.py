@@ -3,13 +3,18 @@
 A message is written down in the intake ledger before the engine sees it, and the ledger
 is how a message that came twice, or while we were away, is told from a new one. Bots,
 webhooks and our own faces are dropped before anything else.
+
+One channel's messages are looked at one after the other, in the order in which they were
+written. The channel's cursor moves only when a message is safe: whatever ends this process
+before that, the next one reads the message again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import discord
 import structlog
@@ -28,8 +33,8 @@ __all__ = ["Intake"]
 
 log = structlog.get_logger(__name__)
 
-# A table that wrote more than this while we were away reads a summary in its channel
-# anyway; answering into the middle of it helps nobody.
+# Of a table that wrote more than this while we were away the newest are read; nobody wants
+# an answer to the beginning of a talk that has gone on for so long.
 _CATCH_UP_LIMIT = 200
 
 
@@ -42,7 +47,10 @@ class _Words:
 
 
 class Intake:
-    """Takes messages in. `take` for live ones, `catch_up` for those that were missed."""
+    """Takes messages in. `take` for live ones, `catch_up` for those that were missed.
+
+    Live ones wait until `open` was called: what a restart cut off is looked after first.
+    """
 
     def __init__(
         self,
@@ -63,63 +71,86 @@ class Intake:
         self._stage = stage
         self._settings = settings
         self._clock = clock
-        self._catching_up: dict[int, asyncio.Lock] = {}
+        self._opened = asyncio.Event()
+        self._closed = False
+        self._behind: set[int] = set()  # channels in which something may have been missed
+        self._order: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def fall_behind(self) -> None:
+        """A new session with Discord has begun: from here on events come, and before it some were missed."""
+        self._behind = {binding.channel_id for binding in self._bindings.all()}
+
+    def open(self) -> None:
+        """Let live messages in."""
+        self._opened.set()
+
+    async def aclose(self) -> None:
+        """Take nothing more; what is being taken is finished. The rest is caught up by the next start."""
+        self._closed = True
+        self._opened.set()
+        for lock in list(self._order.values()):
+            async with lock:
+                pass
+
+    # -- what people write ---------------------------------------------------------------------------
 
     async def take(self, message: discord.Message) -> None:
         """A live message. Does nothing for channels without a story and for what no person wrote."""
-        binding = self._binding_for(message)
-        if binding is None:
+        if self._binding_for(message) is None:
             return
-        lock = self._catching_up.get(message.channel.id)
-        if lock is not None:
-            async with lock:  # what was written before this one is taken first
-                pass
-        await self._take(binding, message, answer=True)
+        await self._opened.wait()
+        async with self._in_order(message.channel.id):
+            binding = self._binding_for(message)
+            if binding is None or self._closed:
+                return
+            await self._catch_up(binding)
+            await self._take(binding, message, self._words(message), answer=True)
 
     async def catch_up(self) -> None:
         """Read what every story's channel got while we were away; answer only what is fresh."""
         for binding in self._bindings.all():
-            lock = self._catching_up.setdefault(binding.channel_id, asyncio.Lock())
-            try:
-                async with lock:
-                    await self._catch_up_one(binding)
-            except discord.HTTPException as error:
-                log.warning("intake.catch_up_failed", channel=binding.channel_id, status=error.status)
-            except EngineError:
-                log.exception("intake.catch_up_failed", channel=binding.channel_id)
-            finally:
-                if self._catching_up.get(binding.channel_id) is lock:
-                    del self._catching_up[binding.channel_id]
+            async with self._in_order(binding.channel_id):
+                if self._closed:
+                    return
+                try:
+                    await self._catch_up(binding)
+                except EngineError:
+                    log.exception("intake.catch_up_failed", channel=binding.channel_id)
 
     async def edited(self, payload: discord.RawMessageUpdateEvent) -> None:
         """Somebody changed what they wrote: words that still wait change with it (decision 26)."""
         message = payload.message
-        binding = self._binding_for(message)
-        if binding is None or message.edited_at is None:
+        if self._binding_for(message) is None or message.edited_at is None:
             return
-        row = await self._store.fetch_one("intake_get", message_id=message.id)
-        if row is None or row["state"] == "done":
-            return
-        words = self._words(message)
-        if words.problem is None and words.text:
-            utterance = await self._utterance(message, words.text)
-            if await self._engine.plays.amend(binding.play_id, utterance.key, utterance):
+        async with self._in_order(message.channel.id):
+            if self._closed:
                 return
-        locale = self._stage.locale(message.channel.id)
-        await self._outbox.notice(
-            message.channel.id,
-            t(locale, "answer.edited_late"),
-            reply_to=message.id,
-            key=f"late:{message.id}",
-        )
+            binding = self._binding_for(message)
+            row = await self._store.fetch_one("intake_get", message_id=message.id)
+            if binding is None or row is None or row["play_id"] != binding.play_id or row["state"] == "done":
+                return
+            words = self._words(message)
+            if words.problem is None and words.text:
+                utterance = await self._utterance(message, words.text)
+                if await self._amended(binding.play_id, utterance.key, utterance):
+                    return
+            await self._too_late(binding, message.id, row["key"], "answer.edited_late", message.id)
 
-    async def deleted(self, channel_id: int, message_id: int) -> None:
-        """Somebody took back what they wrote: words that still wait are taken back too."""
-        await self._outbox.posts.message_deleted(message_id)
-        row = await self._store.fetch_one("intake_get", message_id=message_id)
-        binding = self._bindings.of_channel(channel_id)
-        if row is not None and binding is not None and row["play_id"] == binding.play_id:
-            await self._engine.plays.amend(binding.play_id, row["key"], None)
+    async def deleted(self, channel_id: int, message_ids: Sequence[int]) -> None:
+        """Messages are gone: words in them that still wait are taken back too."""
+        async with self._in_order(channel_id):
+            if self._closed:
+                return
+            await self._outbox.posts.message_deleted(*message_ids)
+            for message_id in message_ids if self._bindings.of_channel(channel_id) is not None else ():
+                binding = self._bindings.of_channel(channel_id)
+                row = await self._store.fetch_one("intake_get", message_id=message_id)
+                if binding is None or row is None or row["play_id"] != binding.play_id:
+                    continue
+                if row["state"] != "done" and not await self._amended(binding.play_id, row["key"], None):
+                    await self._too_late(binding, message_id, row["key"], "answer.deleted_late", None)
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -130,18 +161,20 @@ class Intake:
             return None
         return self._bindings.of_channel(message.channel.id)
 
-    async def _take(self, binding: Binding, message: discord.Message, *, answer: bool) -> bool:
+    def _in_order(self, channel_id: int) -> asyncio.Lock:
+        return self._order.setdefault(channel_id, asyncio.Lock())
+
+    async def _take(self, binding: Binding, message: discord.Message, words: _Words, *, answer: bool) -> bool:
         """Write down and say. False when the message was known already or says nothing."""
-        channel_id, locale = message.channel.id, self._stage.locale(message.channel.id)
-        await self._seen(channel_id, message.id)
-        words = self._words(message)
+        taken = await self._said(binding, message, words, answer=answer)
+        if binding.channel_id not in self._behind:
+            await self._seen(binding.channel_id, message.id)
+        return taken
+
+    async def _said(self, binding: Binding, message: discord.Message, words: _Words, *, answer: bool) -> bool:
+        channel_id = binding.channel_id
         if words.problem is not None:
-            await self._outbox.notice(
-                channel_id,
-                t(locale, words.problem, n=len(message.content), limit=self._settings.max_message_length),
-                reply_to=message.id,
-                key=f"refused:{message.id}",
-            )
+            await self._refuse(message, words.problem)
             return False
         if not words.text:
             return False
@@ -163,40 +196,63 @@ class Intake:
             receipt = await self._engine.plays.say(binding.play_id, utterance, answer=answer)
         except PlayError as error:
             await self._state(message.id, "done", None)
-            key = "play.ended_here" if error.error_code == "PLAY_ENDED" else "answer.queue_full"
-            await self._outbox.notice(
-                channel_id, t(locale, key), reply_to=message.id, key=f"refused:{message.id}"
-            )
+            if error.error_code == "PLAY_ENDED":
+                await self._ended(binding)
+            else:
+                await self._refuse(message, "answer.queue_full")
             return False
         if receipt.state == "duplicate":
             return False
+        self._stage.mark_taken(channel_id, message.id, waits=receipt.waiting > 0)
         await self._state(message.id, "accepted", receipt.session_id)
         await self._stage.fix_greeting(binding.play_id)
-        self._stage.mark_taken(channel_id, message.id, waits=receipt.waiting > 0)
         return True
 
-    async def _catch_up_one(self, binding: Binding) -> None:
+    async def _catch_up(self, binding: Binding) -> None:
+        """Read what was missed in one channel, if anything may have been."""
+        if binding.channel_id not in self._behind:
+            return
+        try:
+            missed = await self._missed(binding)
+        except (discord.Forbidden, discord.NotFound) as error:
+            # Without a history, or without the channel, nothing can be caught up, ever.
+            log.warning("intake.no_history", channel=binding.channel_id, code=error.code)
+            missed = []
+        except discord.HTTPException as error:
+            # The channel stays behind: its next message tries again, and until then the cursor stands.
+            log.warning("intake.catch_up_failed", channel=binding.channel_id, status=error.status)
+            return
+        self._behind.discard(binding.channel_id)
+        playable = [message for message in missed if self._words(message).text]
+        last = playable[-1] if playable else None
+        window_ms = self._settings.catch_up_minutes * 60_000
+        fresh = last is not None and self._clock() - last.created_at.timestamp() * 1000 <= window_ms
+        waiting = 0
+        for message in missed:
+            answer = message is last and fresh
+            waiting += await self._take(binding, message, self._words(message), answer=answer)
+        if waiting:
+            log.info("intake.caught_up", channel=binding.channel_id, messages=waiting)
+            if not fresh:
+                await self._stage.tell_waiting(binding.play_id, "restart.waiting", waiting)
+
+    async def _missed(self, binding: Binding) -> list[discord.Message]:
+        """The messages after the cursor that people wrote, oldest first."""
+        row = await self._store.fetch_one("cursor_get", channel_id=binding.channel_id)
+        if row is None:
+            return []
         channel = self._client.get_channel(binding.channel_id)
         if channel is None:
             channel = await self._client.fetch_channel(binding.channel_id)
         if not isinstance(channel, discord.abc.Messageable):
-            return
-        row = await self._store.fetch_one("cursor_get", channel_id=binding.channel_id)
-        if row is None:
-            return
+            return []
         after = discord.Object(row["last_seen"])
-        missed = [
-            message
-            async for message in channel.history(limit=_CATCH_UP_LIMIT, after=after, oldest_first=True)
-            if self._binding_for(message) is not None
-        ]
-        window_ms = self._settings.catch_up_minutes * 60_000
-        for message in missed:
-            fresh = self._clock() - message.created_at.timestamp() * 1000 <= window_ms
-            last = message is missed[-1]
-            await self._take(binding, message, answer=last and fresh)
-        if missed:
-            log.info("intake.caught_up", channel=binding.channel_id, messages=len(missed))
+        history = channel.history(limit=_CATCH_UP_LIMIT, after=after, oldest_first=True)
+        found = [message async for message in history]
+        if len(found) == _CATCH_UP_LIMIT:
+            newest = [message async for message in channel.history(limit=_CATCH_UP_LIMIT)]
+            found = [message for message in reversed(newest) if message.id > after.id]
+        return [message for message in found if self._binding_for(message) is not None]
 
     def _words(self, message: discord.Message) -> _Words:
         text = message.content.strip()
@@ -218,6 +274,36 @@ class Intake:
             persona_name=persona,
             extra={"avatarUrl": message.author.display_avatar.url},
         )
+
+    # -- what people are told ------------------------------------------------------------------------
+
+    async def _refuse(self, message: discord.Message, problem: str) -> None:
+        locale = self._stage.locale(message.channel.id)
+        line = t(locale, problem, n=len(message.content), limit=self._settings.max_message_length)
+        await self._outbox.notice(message.channel.id, line, reply_to=message.id, key=f"refused:{message.id}")
+
+    async def _ended(self, binding: Binding) -> None:
+        # Once: people may go on talking in the thread of a story that is over.
+        line = t(self._stage.locale(binding.channel_id), "play.ended_here")
+        await self._outbox.notice(binding.channel_id, line, key=f"over:{binding.play_id}")
+
+    async def _amended(self, play_id: str, key: str, utterance: Utterance | None) -> bool:
+        try:
+            return await self._engine.plays.amend(play_id, key, utterance)
+        except PlayError as error:
+            if error.error_code != "PLAY_ENDED":
+                raise
+            return True  # there is nothing left to change
+
+    async def _too_late(
+        self, binding: Binding, message_id: int, key: str, text: str, reply_to: int | None
+    ) -> None:
+        """Say that the story has used the words; not for those that a rewind has set aside."""
+        if await self._engine.plays.told(binding.play_id, key):
+            line = t(self._stage.locale(binding.channel_id), text)
+            await self._outbox.notice(binding.channel_id, line, reply_to=reply_to, key=f"late:{message_id}")
+
+    # -- the ledger -----------------------------------------------------------------------------------
 
     async def _seen(self, channel_id: int, message_id: int) -> None:
         await self._store.commit(

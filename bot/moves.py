@@ -51,7 +51,7 @@ class Moves:
         if post is not None and post.play_id == binding.play_id:
             if post.kind == GREETING:
                 return Target(binding.play_id, None)
-            if post.node_id is not None and post.kind != "notice":
+            if post.node_id is not None and post.kind not in ("notice", "failure"):
                 return Target(binding.play_id, post.node_id)
         row = await self._store.fetch_one("intake_get", message_id=message_id)
         if row is not None and row["play_id"] == binding.play_id:
@@ -129,6 +129,8 @@ class Moves:
         back = path[len(before) :]
         if back and before:
             await self._stage.show_node(play_id, before[-1], buttons=False)
+        elif back:
+            await self._stage.fix_greeting(play_id)
         await self._stage.show_again(play_id, back)
 
     async def retry(self, play_id: str) -> None:

@@ -15,6 +15,7 @@ shown is told by the `Delivery` (`.trouble`), and `render` shows it again at any
 
     delivery = await outbox.render(place, face, text, buttons=make_row)     # a stored answer or greeting
     delivery = await outbox.notice(channel_id, text, buttons=make_row, reply_to=message_id, key="…")
+    delivery = await outbox.notice(channel_id, text, play_id=…, passing=True)   # until the next reply
     await outbox.unbutton(place); await outbox.bare(place); await outbox.discard(place)
     removal = await outbox.remove(channel_id, message_ids)
     outbox.mark(channel_id, message_id, "👀"); outbox.unmark(channel_id, message_id, "👀")
@@ -127,11 +128,14 @@ class Outbox:
         reply_to: int | None = None,
         key: str | None = None,
         play_id: str = "",
+        passing: bool = False,
     ) -> Delivery:
         """The bot itself says something. With `key` it is said once per channel, however often it
-        is called: a later call edits it."""
+        is called: a later call edits it. A `passing` notice of a story goes away, as a failure does,
+        when the story's next reply in the channel opens."""
         node = key if key is not None else secrets.token_hex(8)
-        place = Place(channel_id, play_id, "", 0, kind="notice", node_id=node)
+        kind = "failure" if passing else "notice"
+        place = Place(channel_id, play_id, "", 0, kind=kind, node_id=node)
         return await self._show(place, None, [text[:2000]], buttons=buttons, footer=None, reply_to=reply_to)
 
     # -- what stands -------------------------------------------------------------------------------

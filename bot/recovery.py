@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import structlog
 
-from bot import rows
 from bot.bindings import Bindings
-from bot.i18n import t
-from bot.outbox import Outbox, Place
+from bot.outbox import Outbox, Place, Post
 from bot.settings import PlaySettings
-from bot.stage import Stage
+from bot.stage import GREETING, Stage
+from engine.errors import EngineError
 from engine.host import Engine
 from engine.play import Recovered
 
@@ -44,19 +43,36 @@ class Recovery:
         """Bring every story up to date with its log, and its channel with the story."""
         unfinished = await self._outbox.posts.unfinished()
         window = self._settings.catch_up_minutes * _MINUTE_MS
-        for found in await self._engine.reconciler.recover(window):
-            await self._show(found)
+        recovered = await self._engine.reconciler.recover(window)
         # Messages that never got their last text: what stands in the log is shown there instead.
-        for play_id, node_id in dict.fromkeys(
-            (post.play_id, post.node_id) for post in unfinished if post.node_id
-        ):
-            timeline = await self._engine.plays.timeline(play_id)
-            last = timeline.head.node_id == node_id
-            if timeline.node(node_id) is not None:
-                await self._stage.show_node(play_id, node_id, buttons=last)
-        for post in unfinished:
-            if post.node_id is None and post.kind == "answer":
-                await self._close(post.play_id, post.session_id, post.turn, post.channel_id)
+        for post in {post.spot: post for post in unfinished}.values():
+            try:
+                await self._finish(post)
+            except EngineError:
+                log.exception("recovery.unfinished", channel=post.channel_id, kind=post.kind)
+        for found in recovered:
+            await self._show(found)
+
+    async def _finish(self, post: Post) -> None:
+        """What a dead process left half shown: shown as it is told now, or taken away."""
+        place = Place(post.channel_id, post.play_id, post.session_id, post.turn, post.kind, post.node_id)
+        if post.kind == GREETING:
+            await self._stage.show_greeting(post.play_id)
+            return
+        if post.kind in ("notice", "failure"):
+            await self._outbox.discard(place)  # what still has to be said is said again
+            return
+        if post.node_id is None:
+            await self._close(post.play_id, post.session_id, post.turn, post.channel_id)
+            return
+        timeline = await self._engine.plays.timeline(post.play_id)
+        path = [node.id for node in timeline.path()]
+        if post.node_id not in path:
+            await self._outbox.discard(place)
+        elif post.kind == "answer":
+            await self._stage.show_node(post.play_id, post.node_id, buttons=post.node_id == path[-1])
+        else:
+            await self._stage.show_again(post.play_id, path[path.index(post.node_id) :])
 
     async def _close(self, play_id: str, session_id: str, turn: int, channel_id: int) -> None:
         """A half-shown turn: if its answer was settled, show that; else take the pieces away."""
@@ -84,20 +100,10 @@ class Recovery:
         )
         if binding is None:
             return
-        channel_id, locale = binding.channel_id, self._stage.locale(binding.channel_id)
         if found.swipe_of is not None:
             await self._stage.show_node(found.play_id, found.swipe_of, buttons=True)
             return
         if found.resumed:
             return
-        if found.interrupted:
-            text = t(locale, "restart.unfinished")
-        else:
-            text = t(locale, "restart.waiting", n=found.waiting)
-        await self._outbox.notice(
-            channel_id,
-            text,
-            buttons=lambda: rows.waiting_row(found.play_id, locale),
-            key=f"restart:{found.session_id}",
-            play_id=found.play_id,
-        )
+        text = "restart.unfinished" if found.interrupted else "restart.waiting"
+        await self._stage.tell_waiting(found.play_id, text, found.waiting)

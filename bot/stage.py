@@ -31,12 +31,28 @@ log = structlog.get_logger(__name__)
 GREETING = "greeting"
 ECHO = "echo"
 TAKEN, WAITING = "👀", "⏳"
+_BEGUN_KEPT = 1000  # messages; between being answered and being marked lie seconds
 
 
 def message_id_of(key: str) -> int | None:
     """The Discord message behind the key of somebody's words (`discord:<channel>:<message>`)."""
     parts = key.split(":")
     return int(parts[2]) if len(parts) == 3 and parts[0] == "discord" and parts[2].isdigit() else None
+
+
+def _answered_messages(inputs: Iterable[Message]) -> list[int]:
+    """The messages of what is answered for the first time: words that are said again have other ids."""
+    keys = [
+        message["source"].get("key", "")
+        for message in inputs
+        if message["id"] == message["source"].get("key")
+    ]
+    return [message_id for key in keys if (message_id := message_id_of(key)) is not None]
+
+
+def _stopped(ended: ExchangeEnded) -> bool:
+    """Whether a person stopped it."""
+    return bool(ended.reason["kind"] == "aborted" and ended.reason["reason"]["kind"] == "user")
 
 
 class Stage:
@@ -51,6 +67,7 @@ class Stage:
         self._bindings = bindings
         self._faces = faces
         self._writings: dict[str, Writing] = {}
+        self._begun: dict[int, None] = {}  # messages whose answer has begun, the newest of them
 
     def attach(self, owner: Scope) -> None:
         """Follow the engine from now on."""
@@ -79,7 +96,7 @@ class Stage:
             return self._outbox.reply(place, face, stop=lambda: rows.stop_row(started.play_id, locale))
 
         self._writings[started.session_id] = Writing(lambda: speaker["name"], open_reply)
-        self._mark(binding.channel_id, started.inputs, TAKEN, instead_of=WAITING)
+        self._mark_begun(binding.channel_id, started.inputs)
 
     def _frame(self, session_id: str, frame: Any) -> None:
         writing = self._writings.get(session_id)
@@ -89,12 +106,16 @@ class Stage:
     async def _ended(self, ended: ExchangeEnded) -> None:
         writing = self._writings.pop(ended.session_id, None)
         binding = self._bindings.of_play(ended.play_id)
-        if binding is None or writing is None:
+        if writing is None:
+            return
+        if binding is None:
+            if (left := await writing.reply()) is not None:
+                await left.abandon()
             return
         channel_id, locale = binding.channel_id, self.locale(binding.channel_id)
         reply = await writing.reply()
-        for message in ended.inputs:
-            self._unmark(channel_id, message, TAKEN)
+        for message_id in _answered_messages(ended.inputs):
+            self._outbox.unmark(channel_id, message_id, TAKEN)
         if ended.variant_id is not None and ended.node_id is not None:
             play, _, node = await self._node(ended.play_id, ended.node_id)
             place = self._node_place(channel_id, play.id, node)
@@ -106,6 +127,8 @@ class Stage:
                     variant_id=node.adopted.id,
                 )
             await self._outbox.unbutton(place)
+            if ended.waiting and _stopped(ended):
+                await self.tell_waiting(play.id, "answer.stopped_waiting", ended.waiting)
             return
         if ended.swipe_of is not None:
             if reply is not None:
@@ -117,8 +140,10 @@ class Stage:
             return
         if line is None:
             await reply.abandon()
-        else:
-            await reply.fail(line, buttons=lambda: rows.failure_row(ended.play_id, locale))
+            return
+        await reply.fail(line, buttons=lambda: rows.failure_row(ended.play_id, locale))
+        if ended.waiting and _stopped(ended):
+            await self.tell_waiting(ended.play_id, "answer.stopped_waiting", ended.waiting)
 
     async def _swipe_failed(self, ended: ExchangeEnded, channel_id: int, locale: str) -> None:
         """The old answer stands in the tree; show it again, and say why there is no new one."""
@@ -126,16 +151,29 @@ class Stage:
         await self.show_node(ended.play_id, ended.swipe_of, buttons=True)
         line = self._failure_line(ended, locale)
         if line is not None and ended.reason["kind"] == "error":
-            await self._outbox.notice(channel_id, line)
+            await self._outbox.notice(channel_id, line, play_id=ended.play_id, passing=True)
+
+    async def tell_waiting(self, play_id: str, text: str, waiting: int) -> None:
+        """Say that words wait, with a button to have them answered. Goes away with the next answer."""
+        binding = self._bindings.of_play(play_id)
+        if binding is None:
+            return
+        locale = self.locale(binding.channel_id)
+        await self._outbox.notice(
+            binding.channel_id,
+            t(locale, text, n=waiting),
+            buttons=lambda: rows.waiting_row(play_id, locale),
+            key=f"waiting:{play_id}",
+            play_id=play_id,
+            passing=True,
+        )
 
     @staticmethod
     def _failure_line(ended: ExchangeEnded, locale: str) -> str | None:
         kind = ended.reason["kind"]
         if kind == "error":
             return by_code(locale, "failure", ended.reason["error"]["code"])
-        if kind == "aborted" and ended.reason["reason"]["kind"] == "user":
-            if ended.waiting:
-                return t(locale, "answer.stopped_waiting", n=ended.waiting)
+        if _stopped(ended):
             return t(locale, "answer.stopped")
         if kind in ("completed", "max-tokens") and ended.inputs:
             return t(locale, "failure.EMPTY_RESPONSE")
@@ -144,13 +182,7 @@ class Stage:
     async def _paused(self, session_id: str, waiting: int) -> None:
         found = await self._channel_of_session(session_id)
         if found is not None:
-            play_id, channel_id = found
-            locale = self.locale(channel_id)
-            await self._outbox.notice(
-                channel_id,
-                t(locale, "failure.paused"),
-                buttons=lambda: rows.waiting_row(play_id, locale),
-            )
+            await self.tell_waiting(found[0], "failure.paused", waiting)
 
     async def _dead_letter(self, session_id: str, messages: Sequence[Message]) -> None:
         found = await self._channel_of_session(session_id)
@@ -171,11 +203,12 @@ class Stage:
         greetings, index = await self._engine.greetings(play_id)
         locale = self.locale(binding.channel_id)
         text = greetings[index] if greetings else t(locale, "play.no_greeting", name=face.name)
+        draft = play.head.node_id is None
         await self._outbox.render(
             self._place(binding.channel_id, play_id, play.head.session_id, 0, None, kind=GREETING),
             face,
             text,
-            buttons=lambda: rows.greeting_row(play_id, index, len(greetings)),
+            buttons=(lambda: rows.greeting_row(play_id, index, len(greetings))) if draft else None,
         )
 
     async def fix_greeting(self, play_id: str) -> None:
@@ -269,20 +302,18 @@ class Stage:
         return str(guild.preferred_locale) if guild is not None else "en"
 
     def mark_taken(self, channel_id: int, message_id: int, *, waits: bool) -> None:
-        """👀 on words that are safe, ⏳ when others stand before them."""
-        self._outbox.mark(channel_id, message_id, WAITING if waits else TAKEN)
+        """👀 on words that are safe, ⏳ when others stand before them; nothing if they are being
+        answered already, or were: saving them can take longer than that."""
+        if message_id not in self._begun:
+            self._outbox.mark(channel_id, message_id, WAITING if waits else TAKEN)
 
-    def _mark(self, channel_id: int, messages: Iterable[Message], sign: str, *, instead_of: str) -> None:
-        for message in messages:
-            message_id = message_id_of(message["source"].get("key", ""))
-            if message_id is not None and message["id"] == message["source"].get("key"):
-                self._outbox.unmark(channel_id, message_id, instead_of)
-                self._outbox.mark(channel_id, message_id, sign)
-
-    def _unmark(self, channel_id: int, message: Message, sign: str) -> None:
-        message_id = message_id_of(message["source"].get("key", ""))
-        if message_id is not None:
-            self._outbox.unmark(channel_id, message_id, sign)
+    def _mark_begun(self, channel_id: int, messages: Iterable[Message]) -> None:
+        for message_id in _answered_messages(messages):
+            self._begun[message_id] = None
+            self._outbox.unmark(channel_id, message_id, WAITING)
+            self._outbox.mark(channel_id, message_id, TAKEN)
+        while len(self._begun) > _BEGUN_KEPT:
+            del self._begun[next(iter(self._begun))]
 
     @staticmethod
     def _answer_row(play_id: str, node: Node) -> discord.ui.View:

@@ -23,29 +23,41 @@ log = structlog.get_logger(__name__)
 class LabelFilter:
     """Takes a reply's own speaker label off its beginning, if it begins with one (decision 35).
 
-    The log keeps the reply as it came; only what people see is without the label.
+    The log keeps the reply as it came; only what people see is without the label. A reply that
+    is nothing but the label keeps it: an answer without a message would have no buttons.
     """
 
     def __init__(self, name: str) -> None:
-        self._labels = (f"{name}:", f"**{name}:**", f"**{name}**:")
+        # A Chinese model writes the wide colon.
+        self._labels = tuple(
+            label
+            for colon in ":："
+            for label in (f"{name}{colon}", f"**{name}{colon}**", f"**{name}**{colon}")
+        )
         self._held: str | None = ""
+        self._bare: str | None = None  # the label, while nothing has followed it
 
     def feed(self, text: str) -> str:
         """The part of the text so far that can be shown now."""
         if self._held is None:
+            if self._bare is not None and text.strip():
+                self._bare = None
             return text
         self._held += text
         start = self._held.lstrip()
         for label in self._labels:
             if start.startswith(label):
-                return self._release(start[len(label) :].lstrip())
+                shown = start[len(label) :].lstrip()
+                self._bare = None if shown else label
+                return self._release(shown)
         if any(label.startswith(start) for label in self._labels):
             return ""
         return self._release(self._held)
 
     def rest(self) -> str:
         """What was held back when the reply ended."""
-        return self._release(self._held or "")
+        held, self._bare = self._bare or self._held or "", None
+        return self._release(held)
 
     def _release(self, text: str) -> str:
         self._held = None

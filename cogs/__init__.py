@@ -1,0 +1,1 @@
+"""The commands: one module a noun, thin. What they do is done by `bot` and `engine`."""

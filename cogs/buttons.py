@@ -75,11 +75,11 @@ class Buttons(commands.Cog):
             except PlayError as error:
                 if error.error_code != "PLAY_NO_INPUT":
                     raise
-        await interaction.delete_original_response()
+                await failures.dismiss(interaction)  # it was answered meanwhile
 
     async def _skip(self, interaction: discord.Interaction, play: str) -> None:
         await interaction.response.defer()
-        await interaction.delete_original_response()
+        await failures.dismiss(interaction)
         await failures.answer(interaction, t(interaction.locale, "restart.skipped"))
 
     async def _undo(
@@ -96,7 +96,7 @@ class Buttons(commands.Cog):
 
     async def _cancel(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer()
-        await interaction.delete_original_response()
+        await failures.dismiss(interaction)
 
 
 async def setup(bot: Inglenook) -> None:

@@ -8,7 +8,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot import rows
+from bot import failures, rows
 from bot.client import Inglenook
 from bot.i18n import label, t
 from bot.moves import Target
@@ -45,14 +45,14 @@ class Menus(commands.Cog):
         target = await self.bot.moves.target(message.channel.id, message.id)
         if not await self._asked(interaction, target, "rewind-yes"):
             await self.bot.moves.rewind(target, interaction.user.display_name)
-            await interaction.delete_original_response()
+            await failures.dismiss(interaction)
 
     async def regenerate(self, interaction: discord.Interaction, message: discord.Message) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         target = await self.bot.moves.target(message.channel.id, message.id)
         if not await self._asked(interaction, target, "regenerate-yes"):
             await self.bot.moves.regenerate(target, interaction.user.display_name)
-            await interaction.delete_original_response()
+            await failures.dismiss(interaction)
 
     async def _asked(self, interaction: discord.Interaction, target: Target, op: str) -> bool:
         """Ask once if others' words are concerned. True when the question was asked."""
@@ -70,12 +70,12 @@ class Menus(commands.Cog):
     async def _rewind_confirmed(self, interaction: discord.Interaction, play: str, node: str) -> None:
         await interaction.response.defer()
         await self.bot.moves.rewind(Target(play, node or None), interaction.user.display_name)
-        await interaction.delete_original_response()
+        await failures.dismiss(interaction)
 
     async def _regenerate_confirmed(self, interaction: discord.Interaction, play: str, node: str) -> None:
         await interaction.response.defer()
         await self.bot.moves.regenerate(Target(play, node or None), interaction.user.display_name)
-        await interaction.delete_original_response()
+        await failures.dismiss(interaction)
 
 
 async def setup(bot: Any) -> None:

@@ -108,7 +108,7 @@ class Play(
         await self.bot.outbox.notice(
             channel_id, t(locale, "play.ended", title=play.title), key=f"end:{play.id}", play_id=play.id
         )
-        await interaction.delete_original_response()
+        await failures.dismiss(interaction)
 
     async def open(
         self,

@@ -170,6 +170,14 @@ class Hooks:
 
         return run(0)
 
+    async def settle(self, patience: float) -> None:
+        """Wait until what async listeners of `emit` are doing is done; after `patience` seconds end it."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=patience)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     def _matching(self, name: str, scope: object | None) -> list[_Listener]:
         return [
             listener

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.sandbox import payloads
-from bot.sandbox.attachments import attach
-from bot.sandbox.components import (
+from bot.sandbox.limits import Upload, check_files
+from bot.sandbox.limits.command_rules import GROUP, SLASH, SUBCOMMAND
+from bot.sandbox.limits.components import (
     ACTION_ROW,
     CHECKBOX,
     CHECKBOX_GROUP,
@@ -18,14 +18,11 @@ from bot.sandbox.components import (
     TEXT,
     TEXT_INPUT,
 )
-from bot.sandbox.limits import Upload, check_files
-from bot.sandbox.permissions import Permission as P
-from bot.sandbox.permissions import in_guild
-from bot.sandbox.rest_commands import GROUP, SLASH, SUBCOMMAND, commands_of
 from bot.sandbox.store import Record
-
-if TYPE_CHECKING:
-    from bot.sandbox.world import World
+from bot.sandbox.world import State, payloads
+from bot.sandbox.world.attachments import attach
+from bot.sandbox.world.permissions import Permission as P
+from bot.sandbox.world.permissions import in_guild
 
 __all__ = [
     "NotPossible",
@@ -58,8 +55,8 @@ class NotPossible(Exception):
 class Resolved:
     """Collects what an interaction's values stand for."""
 
-    def __init__(self, world: World, channel: Record, viewer: str) -> None:
-        self._world = world
+    def __init__(self, state: State, channel: Record, viewer: str) -> None:
+        self._state = state
         self._channel = channel
         self._viewer = viewer
         self.data: Record = {}
@@ -70,25 +67,25 @@ class Resolved:
 
     def user(self, value: Any) -> str:
         """A user, given by id, name, record or anything with an `id`."""
-        user = self._world.user(_id(value))
-        member = self._world.members.get(f"{self._channel.get('guild_id')}:{user['id']}")
+        user = self._state.user(_id(value))
+        member = self._state.members.get(f"{self._channel.get('guild_id')}:{user['id']}")
         if member is not None:
-            shown = payloads.member(self._world, member, with_user=False)
-            bits = in_guild(self._world, self._world.guilds[self._channel["guild_id"]], user["id"])
+            shown = payloads.member(self._state, member, with_user=False)
+            bits = in_guild(self._state, self._state.guilds[self._channel["guild_id"]], user["id"])
             self._put("members", user["id"], {**shown, "permissions": str(bits)})
         return self._put("users", user["id"], payloads.user(user))
 
     def channel(self, value: Any) -> str:
         """A channel, given by id, name or record."""
-        channel = self._world.channel(_id(value))
+        channel = self._state.channel(_id(value))
         return self._put(
-            "channels", channel["id"], payloads.partial_channel(self._world, channel, self._viewer)
+            "channels", channel["id"], payloads.partial_channel(self._state, channel, self._viewer)
         )
 
     def role(self, value: Any) -> str:
         """A role, given by id, name or record."""
         wanted = _id(value)
-        for role in self._world.guilds[self._channel["guild_id"]]["roles"]:
+        for role in self._state.guilds[self._channel["guild_id"]]["roles"]:
             if wanted in (role["id"], role["name"]):
                 return self._put("roles", role["id"], payloads.role(role))
         raise NotPossible(f"there is no role {wanted}")
@@ -103,12 +100,12 @@ class Resolved:
     def file(self, upload: Upload) -> str:
         """An uploaded file."""
         check_files([upload])
-        record = attach(self._world, self._channel["id"], [upload], ephemeral=True)[0]
-        return self._put("attachments", record["id"], payloads.attachment(self._world, record))
+        record = attach(self._state, self._channel["id"], [upload], ephemeral=True)[0]
+        return self._put("attachments", record["id"], payloads.attachment(self._state, record))
 
     def message(self, record: Record) -> str:
         """A message."""
-        return self._put("messages", record["id"], payloads.message(self._world, record))
+        return self._put("messages", record["id"], payloads.message(self._state, record))
 
 
 def _id(value: Any) -> str:
@@ -120,13 +117,13 @@ def _id(value: Any) -> str:
 # --- commands ------------------------------------------------------------------------
 
 
-def usable_commands(world: World, channel: Record, user_id: str) -> list[Record]:
+def usable_commands(state: State, channel: Record, user_id: str) -> list[Record]:
     """The commands that the client offers the person in the channel."""
     guild_id = channel.get("guild_id")
-    place = world.channels[channel["parent_id"]] if world.is_thread(channel) else channel
-    bits = in_guild(world, world.guilds[guild_id], user_id) if guild_id else 0
+    place = state.channels[channel["parent_id"]] if state.is_thread(channel) else channel
+    bits = in_guild(state, state.guilds[guild_id], user_id) if guild_id else 0
     offered = []
-    for command in commands_of(world, guild_id):
+    for command in _commands_of(state, guild_id):
         needed = command["default_member_permissions"]
         context = 0 if guild_id else 1
         contexts = command["contexts"] or ([0, 1] if command["dm_permission"] is not False else [0])
@@ -143,14 +140,19 @@ def usable_commands(world: World, channel: Record, user_id: str) -> list[Record]
     return offered
 
 
+def _commands_of(state: State, guild_id: str | None) -> list[Record]:
+    # What a guild's (None: a direct channel's) people can use: its own commands and the global ones.
+    return [c for c in state.commands.values() if c["guild_id"] in (None, guild_id)]
+
+
 def find_command(
-    world: World, channel: Record, user: Record, words: Sequence[str]
+    state: State, channel: Record, user: Record, words: Sequence[str]
 ) -> tuple[Record, list[Record], list[Record]]:
     """The slash command, the subcommand options on the way, and the options of the last one.
 
     Names count in the person's language too. Raises NotPossible for what is not offered.
     """
-    offered = [c for c in usable_commands(world, channel, user["id"]) if c["type"] == SLASH]
+    offered = [c for c in usable_commands(state, channel, user["id"]) if c["type"] == SLASH]
     command = next((c for c in offered if words and _named(c, words[0], user["locale"])), None)
     if command is None:
         raise NotPossible(f"/{' '.join(words)} is not offered in this channel")

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from bot.sandbox import membership, payloads, posts
 from bot.sandbox.command_input import (
     NotPossible,
     Resolved,
@@ -20,16 +19,16 @@ from bot.sandbox.command_input import (
     modal_data,
     usable_commands,
 )
-from bot.sandbox.components import BUTTON, SELECTS, walk
-from bot.sandbox.interactions import AUTOCOMPLETE, COMMAND, COMPONENT, MODAL, Interaction
-from bot.sandbox.limits import Upload
-from bot.sandbox.permissions import Permission as P
-from bot.sandbox.permissions import in_channel, require, require_send
-from bot.sandbox.refusal import refuse
-from bot.sandbox.rest_commands import MESSAGE_MENU, USER_MENU
+from bot.sandbox.limits import Upload, refuse
+from bot.sandbox.limits.command_rules import MESSAGE_MENU, USER_MENU
+from bot.sandbox.limits.components import BUTTON, SELECTS, walk
 from bot.sandbox.screen import InteractionResult, Shown, show
 from bot.sandbox.store import Record
 from bot.sandbox.wire import WireDiscord
+from bot.sandbox.world import membership, payloads, posts
+from bot.sandbox.world.interactions import AUTOCOMPLETE, COMMAND, COMPONENT, MODAL, Interaction
+from bot.sandbox.world.permissions import Permission as P
+from bot.sandbox.world.permissions import in_channel, require, require_send
 
 __all__ = ["Human", "NotPossible"]
 
@@ -41,8 +40,8 @@ class Human:
     """One person. `user` is an id, a name or a record."""
 
     def __init__(self, wire: WireDiscord, user: str | Record) -> None:
-        self._wire = wire
         self._world = wire.world
+        self._interactions = wire.interactions
         self.user = self._world.user(user if isinstance(user, str) else user["id"])
         self.id: str = self.user["id"]
 
@@ -211,7 +210,7 @@ class Human:
         resolved = Resolved(self._world, place, self.id)
         data = command_data(found, path, leaf, {**(options or {}), **more}, resolved)
         name = " ".join([found["name"], *(step["name"] for step in path)])
-        made = self._wire.interactions.open(COMMAND, self.id, place, data, name=name)
+        made = self._interactions.open(COMMAND, self.id, place, data, name=name)
         return await self._result(made, wait, timeout)
 
     async def autocomplete(
@@ -232,7 +231,7 @@ class Human:
             raise NotPossible(f"the option {focused} does not complete")
         values = {**(options or {}), focused: typed}
         data = command_data(found, path, leaf, values, Resolved(self._world, place, self.id), focused=focused)
-        made = self._wire.interactions.open(AUTOCOMPLETE, self.id, place, data, name=found["name"])
+        made = self._interactions.open(AUTOCOMPLETE, self.id, place, data, name=found["name"])
         return (await self._result(made, True, timeout)).choices
 
     async def menu(
@@ -262,7 +261,7 @@ class Human:
         data["resolved"] = resolved.data
         if command["guild_id"] is not None:
             data["guild_id"] = command["guild_id"]
-        made = self._wire.interactions.open(COMMAND, self.id, place, data, name=command["name"])
+        made = self._interactions.open(COMMAND, self.id, place, data, name=command["name"])
         return await self._result(made, wait, timeout)
 
     async def click(
@@ -302,7 +301,7 @@ class Human:
     ) -> InteractionResult:
         data["id"] = next(c["id"] for _, c in walk(record["components"]) if c.get("custom_id") == custom_id)
         place = self._world.channels[record["channel_id"]]
-        made = self._wire.interactions.open(COMPONENT, self.id, place, data, message=record)
+        made = self._interactions.open(COMPONENT, self.id, place, data, message=record)
         return await self._result(made, wait, timeout)
 
     async def submit(
@@ -317,7 +316,7 @@ class Human:
 
         `values` by custom_id or label; fields that are not named keep their defaults.
         """
-        opener = self._wire.interactions.get(modal if isinstance(modal, str) else modal.id)
+        opener = self._interactions.get(modal if isinstance(modal, str) else modal.id)
         if opener.modal is None or opener.user_id != self.id:
             raise NotPossible("there is no open modal")
         place = self._world.channels[opener.channel_id]
@@ -326,13 +325,13 @@ class Human:
         if opener.message_id is not None:
             found = self._world.messages, self._world.ephemeral
             source = found[0].get(opener.message_id) or found[1].get(opener.message_id)
-        made = self._wire.interactions.open(MODAL, self.id, place, data, message=source)
+        made = self._interactions.open(MODAL, self.id, place, data, message=source)
         return await self._result(made, wait, timeout)
 
     # --- small things --------------------------------------------------------------------
 
     async def _result(self, made: Interaction, wait: bool, timeout: float) -> InteractionResult:
-        result = InteractionResult(self._wire, made)
+        result = InteractionResult(self._world, self._interactions, made)
         return await result.settled(timeout) if wait else result
 
     def _may_command(self, place: Record) -> None:

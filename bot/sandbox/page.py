@@ -7,26 +7,22 @@ the API share one loopback address. (design 6)
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Protocol
 
 import structlog
 from aiohttp import BodyPartReader, WSCloseCode, WSMsgType, web
 
 from bot.sandbox.human import NotPossible
-from bot.sandbox.limits import Upload
+from bot.sandbox.limits import Refusal, Upload
 from bot.sandbox.loopback import loopback_only, require_own_page
+from bot.sandbox.page_backstage import Backstage, BotControl, ModelInUse
 from bot.sandbox.page_feed import Viewer
 from bot.sandbox.page_ops import OPS, Ask, Trouble
-from bot.sandbox.refusal import Refusal
 from bot.sandbox.store import Record
+from bot.sandbox.wire import WireDiscord
 from engine.codec import dumps, loads
-
-if TYPE_CHECKING:
-    from bot.sandbox.wire import WireDiscord
 
 __all__ = ["BotControl", "ModelInUse", "Page"]
 
@@ -43,49 +39,20 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInUse:
-    """Who writes the answers, for the bar at the top."""
-
-    name: str = "offline narrator"
-    offline: bool = True
-
-
-class BotControl(Protocol):
-    """The bot's process, as far as the page may touch it."""
-
-    def state(self) -> Record:
-        """`{"pid": int | None, "state": "starting"|"running"|"stopped"|"crashed", "note": str}`."""
-
-    def log(self) -> tuple[int, Sequence[str]]:
-        """How many lines were ever written, and the latest of them."""
-
-    async def start(self) -> None:
-        """Start it unless it runs."""
-
-    async def restart(self) -> None:
-        """Ask it to stop, then start it again."""
-
-    async def kill(self) -> None:
-        """End it at once, with no chance to tidy up."""
-
-
 class Page:
     """The page of one wire-level Discord. Call `install` before the server starts."""
 
     def __init__(
         self, wire: WireDiscord, *, model: ModelInUse | None = None, control: BotControl | None = None
     ) -> None:
-        self.wire = wire
-        self.model = model or ModelInUse()
-        self.control = control
+        self._backstage = Backstage(wire, model or ModelInUse(), control)
         self._viewers: set[Viewer] = set()
         self._sockets: set[web.WebSocketResponse] = set()
         self._files = _read_static()
 
     def install(self) -> None:
         """Add the routes, and the guard that keeps other sites out of all routes."""
-        app = self.wire.app
+        app = self._backstage.wire.app
         app.middlewares.append(loopback_only)
         app.router.add_get("/", self._index)
         app.router.add_get("/static/{path:.+}", self._static)
@@ -93,19 +60,6 @@ class Page:
         app.router.add_post("/page/api/{op}", self._api)
         app.cleanup_ctx.append(self._ticking)
         app.on_shutdown.append(self._leave)
-
-    # --- behind the scenes ---------------------------------------------------------
-
-    def bot_state(self) -> Record:
-        """Whether a bot is connected, and what is known of its process."""
-        online = self.wire.gateway.online
-        if self.control is None:
-            return {"online": online, "pid": None, "state": "external", "note": ""}
-        return {"online": online, **self.control.state()}
-
-    def bot_log(self) -> tuple[int, Sequence[str]]:
-        """As `BotControl.log`; nothing when the bot is not ours."""
-        return (0, ()) if self.control is None else self.control.log()
 
     async def _ticking(self, app: web.Application) -> AsyncIterator[None]:
         task = asyncio.create_task(self._tick(), name="sandbox-page-tick")
@@ -143,7 +97,7 @@ class Page:
 
     def _person(self, request: web.Request) -> tuple[Record, Record]:
         """Who acts, and in which guild: the asked one, or the first person of the first guild."""
-        world = self.wire.world
+        world = self._backstage.wire.world
         guild = next(iter(world.guilds.values()), None)
         if guild is None:
             raise web.HTTPConflict(text="This world has no server yet.")
@@ -159,7 +113,7 @@ class Page:
         user, guild = self._person(request)
         socket = web.WebSocketResponse(heartbeat=30)
         await socket.prepare(request)
-        viewer = Viewer(self, user, guild)
+        viewer = Viewer(self._backstage, user, guild)
         viewer.open()
         self._viewers.add(viewer)
         self._sockets.add(socket)
@@ -187,7 +141,7 @@ class Page:
         try:
             user, guild = self._person(request)
             body, files = await _read(request)
-            return _answer({"ok": True, **await run(Ask(self, user, guild, body, files))})
+            return _answer({"ok": True, **await run(Ask(self._backstage, user, guild, body, files))})
         except KeyError as missing:
             return _answer({"ok": False, "error": f"The request lacks {missing}."}, 400)
         except Refusal as refusal:
@@ -198,7 +152,7 @@ class Page:
             return _answer({"ok": False, "error": str(trouble)}, 400)
         except Exception as error:
             log.exception("the page's request failed", op=request.match_info["op"])
-            self.wire.crashes.append(f"page {request.match_info['op']}: {error!r}")
+            self._backstage.wire.crashes.append(f"page {request.match_info['op']}: {error!r}")
             return _answer({"ok": False, "error": f"The sandbox made a mistake: {error!r}"}, 500)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.sandbox import payloads
 from bot.sandbox.command_input import usable_commands
-from bot.sandbox.permissions import Permission, in_channel
+from bot.sandbox.page_backstage import Backstage
 from bot.sandbox.store import Record
-
-if TYPE_CHECKING:
-    from bot.sandbox.page import Page
-    from bot.sandbox.requestlog import Request
+from bot.sandbox.wire.requestlog import Request
+from bot.sandbox.world import payloads
+from bot.sandbox.world.permissions import Permission, in_channel
 
 __all__ = ["Viewer", "requests_since", "visible_channels"]
 
@@ -25,9 +23,9 @@ _TAIL = 200  # lines of the bot's log that a new window gets
 _EVERYBODYS = ("GUILD_", "USER_")
 
 
-def visible_channels(page: Page, guild_id: str, user_id: str) -> list[Record]:
+def visible_channels(backstage: Backstage, guild_id: str, user_id: str) -> list[Record]:
     """The guild's channels and threads that the person may see, and their direct channels, as records."""
-    world = page.wire.world
+    world = backstage.wire.world
     return [
         c
         for c in world.channels.values()
@@ -36,10 +34,10 @@ def visible_channels(page: Page, guild_id: str, user_id: str) -> list[Record]:
     ]
 
 
-def requests_since(page: Page, last: Request | None) -> list[Request]:
+def requests_since(backstage: Backstage, last: Request | None) -> list[Request]:
     """The logged requests after `last`, oldest first."""
     found: list[Request] = []
-    for request in reversed(list(page.wire.log)):
+    for request in reversed(list(backstage.wire.log)):
         if request is last:
             break
         found.append(request)
@@ -49,8 +47,8 @@ def requests_since(page: Page, last: Request | None) -> list[Request]:
 class Viewer:
     """One websocket's queue of frames. `frames` is what to send; None in it means: close."""
 
-    def __init__(self, page: Page, user: Record, guild: Record) -> None:
-        self.page = page
+    def __init__(self, backstage: Backstage, user: Record, guild: Record) -> None:
+        self.backstage = backstage
         self.user = user
         self.guild = guild
         self.frames: asyncio.Queue[Record | None] = asyncio.Queue()
@@ -61,9 +59,9 @@ class Viewer:
 
     def open(self) -> None:
         """Say hello and listen from now on; both in one go, so that nothing falls between."""
-        self._ends.append(self.page.wire.world.subscribe(self._news))
+        self._ends.append(self.backstage.wire.world.subscribe(self._news))
         self._put(self._hello())
-        log = list(self.page.wire.log)[-_SHOWN_REQUESTS:]
+        log = list(self.backstage.wire.log)[-_SHOWN_REQUESTS:]
         self._last_request = log[-1] if log else None
         self._put({**self._stats([]), "requests": [_shown(r) for r in log]})
         self.tick()
@@ -83,14 +81,14 @@ class Viewer:
     # --- hello -------------------------------------------------------------------
 
     def _hello(self) -> Record:
-        world = self.page.wire.world
+        world = self.backstage.wire.world
         me = self.user["id"]
         shown = [
             (c, _named(payloads.channel(world, c, viewer=me), world.bot))
-            for c in visible_channels(self.page, self.guild["id"], me)
+            for c in visible_channels(self.backstage, self.guild["id"], me)
         ]
         members = world.members.where(guild_id=self.guild["id"])
-        self._bot = self.page.bot_state()
+        self._bot = self.backstage.bot_state()
         return {
             "t": "hello",
             "you": payloads.user(self.user),
@@ -106,14 +104,14 @@ class Viewer:
             },
             "commands": self._commands(),
             "bot": self._bot,
-            "narrator": self.page.model.offline,
-            "model": {"name": self.page.model.name, "offline": self.page.model.offline},
+            "narrator": self.backstage.model.offline,
+            "model": {"name": self.backstage.model.name, "offline": self.backstage.model.offline},
         }
 
     def _commands(self) -> list[Record]:
         # Offered somewhere on the server: the client hides what is age-restricted in the other channels.
-        world, me = self.page.wire.world, self.user["id"]
-        places = [c for c in visible_channels(self.page, self.guild["id"], me) if c["type"] != 4]
+        world, me = self.backstage.wire.world, self.user["id"]
+        places = [c for c in visible_channels(self.backstage, self.guild["id"], me) if c["type"] != 4]
         offered = {c["id"]: c for place in places for c in usable_commands(world, place, me)}
         return [_localised(c, self.user["locale"]) for c in offered.values()]
 
@@ -134,7 +132,7 @@ class Viewer:
             return False
         if name.startswith(_EVERYBODYS) or (name.endswith("_DELETE") and "channel_id" not in data):
             return True
-        world = self.page.wire.world
+        world = self.backstage.wire.world
         channel = world.channels.get(str(data.get("channel_id") or data.get("id")))
         if channel is None:
             return False
@@ -144,7 +142,7 @@ class Viewer:
 
     def _mine(self, name: str, data: Record) -> Record:
         # What was told to everybody was drawn for the bot: "did I react" is this person's question here.
-        world = self.page.wire.world
+        world = self.backstage.wire.world
         if name in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and data.get("reactions"):
             record = world.messages.get(data["id"])
             if record is not None:
@@ -157,22 +155,22 @@ class Viewer:
 
     def tick(self) -> None:
         """Tell what changed behind the scenes since the last second."""
-        fresh = requests_since(self.page, self._last_request)
+        fresh = requests_since(self.backstage, self._last_request)
         if fresh:
             self._last_request = fresh[-1]
         self._put(self._stats(fresh))
-        bot = self.page.bot_state()
+        bot = self.backstage.bot_state()
         if bot != self._bot:
             self._bot = bot
             self._put({"t": "bot", "bot": bot})
-        written, lines = self.page.bot_log()
+        written, lines = self.backstage.bot_log()
         if written > self._log_lines:
             self._put({"t": "log", "lines": lines[-min(written - self._log_lines, _TAIL) :]})
             self._log_lines = written
 
     def _stats(self, fresh: list[Request]) -> Record:
         edits = Counter(r.channel_id for r in fresh if r.is_edit and r.status < 300 and r.channel_id)
-        wire = self.page.wire
+        wire = self.backstage.wire
         faults: list[Record] = [{"kind": f["kind"], "text": _fault_text(f)} for f in wire.faults.show()]
         if wire.faults.latency_ms:
             ms = round(wire.faults.latency_ms)
@@ -187,7 +185,7 @@ class Viewer:
 
     def _bucket(self, state: Record) -> Record:
         # The major parameter is a channel, or a webhook with its token: people know both by the channel.
-        world, major = self.page.wire.world, str(state["major"])
+        world, major = self.backstage.wire.world, str(state["major"])
         hook = next((h for h in world.webhooks.values() if major.startswith(h["id"])), None)
         channel = world.channels.get(hook["channel_id"] if hook else major)
         where = f" · {channel['name']}" if channel is not None and channel.get("name") else ""

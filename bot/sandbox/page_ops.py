@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from bot.sandbox import payloads, posts, threads
 from bot.sandbox.human import Human
-from bot.sandbox.limits import Upload
-from bot.sandbox.permissions import Permission, require
-from bot.sandbox.refusal import refuse
+from bot.sandbox.limits import Upload, refuse
+from bot.sandbox.page_backstage import Backstage
 from bot.sandbox.screen import InteractionResult
 from bot.sandbox.store import Record
-from bot.sandbox.world import CHANNEL_TYPES
-
-if TYPE_CHECKING:
-    from bot.sandbox.page import BotControl, Page
+from bot.sandbox.world import CHANNEL_TYPES, payloads, posts, threads
+from bot.sandbox.world.permissions import Permission, require
 
 __all__ = ["OPS", "Ask", "Operation", "Trouble"]
 
@@ -32,7 +28,7 @@ class Trouble(Exception):
 class Ask:
     """One request of the page: who asks, for what."""
 
-    page: Page
+    backstage: Backstage
     user: Record
     guild: Record
     body: Record
@@ -41,19 +37,19 @@ class Ask:
     @property
     def human(self) -> Human:
         """The person's hands."""
-        return Human(self.page.wire, self.user)
+        return Human(self.backstage.wire, self.user)
 
     def channel(self, needed: int = Permission.VIEW_CHANNEL) -> Record:
         """The named channel, if the person may see it (and do what is needed)."""
-        channel = self.page.wire.world.channels.get(str(self.body["channel"]))
+        channel = self.backstage.wire.world.channels.get(str(self.body["channel"]))
         if channel is None:
             raise refuse(10003)
-        require(self.page.wire.world, channel, self.user["id"], needed)
+        require(self.backstage.wire.world, channel, self.user["id"], needed)
         return channel
 
     def message(self) -> Record:
         """The named message of the channel; an ephemeral one only for its person."""
-        world = self.page.wire.world
+        world = self.backstage.wire.world
         channel = self.channel()
         message_id = str(self.body["message"])
         whispered = world.ephemeral.get(message_id)
@@ -78,7 +74,7 @@ def _op(run: Operation) -> Operation:
 async def history(ask: Ask) -> Record:
     """Up to `limit` messages, oldest first: the newest, those `before` an id, or those `after` one."""
     channel = ask.channel(Permission.VIEW_CHANNEL | Permission.READ_HISTORY)
-    world = ask.page.wire.world
+    world = ask.backstage.wire.world
     ids = world.history(channel["id"])
     limit = min(int(ask.body.get("limit") or 50), _PAGE)
     before, after = ask.body.get("before"), ask.body.get("after")
@@ -139,7 +135,7 @@ async def typing(ask: Ask) -> Record:
 @_op
 async def thread(ask: Ask) -> Record:
     """Start a thread: on `message`, as a forum post with `content`, or free-standing."""
-    world = ask.page.wire.world
+    world = ask.backstage.wire.world
     body: Record = {"name": str(ask.body["name"]), "type": 11}
     if "message" in ask.body:
         ask.channel(Permission.CREATE_PUBLIC_THREADS)
@@ -231,7 +227,7 @@ def _with_files(value: Any, files: Sequence[Upload]) -> Any:
 @_op
 async def fault(ask: Ask) -> Record:
     """Break something: `drop`, `invalid_session`, `latency` (ms), `status` (status, n), or `clear` it all."""
-    wire = ask.page.wire
+    wire = ask.backstage.wire
     match ask.body["kind"]:
         case "drop":
             await wire.gateway.drop()
@@ -252,7 +248,7 @@ async def fault(ask: Ask) -> Record:
 @_op
 async def bot(ask: Ask) -> Record:
     """`restart`, `kill` or `start` the bot's process."""
-    control: BotControl | None = ask.page.control
+    control = ask.backstage.control
     if control is None:
         raise Trouble("This sandbox did not start the bot, so it cannot stop it.")
     actions = {"restart": control.restart, "kill": control.kill, "start": control.start}

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from bot.sandbox import payloads
-from bot.sandbox.components import BUTTON, SELECTS, walk, words
-from bot.sandbox.interactions import Interaction, State
-from bot.sandbox.posts import EPHEMERAL, LOADING
+from bot.sandbox.limits.components import BUTTON, SELECTS, walk, words
 from bot.sandbox.store import Record
-
-if TYPE_CHECKING:
-    from bot.sandbox.wire import WireDiscord
-    from bot.sandbox.world import World
+from bot.sandbox.world import World, payloads
+from bot.sandbox.world.interactions import Interaction, Interactions, State
+from bot.sandbox.world.posts import EPHEMERAL, LOADING
 
 __all__ = ["Button", "InteractionResult", "Menu", "Shown", "show"]
 
@@ -134,8 +129,9 @@ def _menu(component: Record) -> Menu:
 class InteractionResult:
     """What became of a command, click or submit. It is live: later follow-ups appear in it."""
 
-    def __init__(self, wire: WireDiscord, made: Interaction) -> None:
-        self._wire = wire
+    def __init__(self, world: World, interactions: Interactions, made: Interaction) -> None:
+        self._world = world
+        self._interactions = interactions
         self._made = made
 
     @property
@@ -161,7 +157,7 @@ class InteractionResult:
     @property
     def messages(self) -> list[Shown]:
         """All messages that it made and that still stand, oldest first."""
-        world = self._wire.world
+        world = self._world
         found = (world.messages.get(i) or world.ephemeral.get(i) for i in self._made.message_ids)
         return [show(world, record, self._made.user_id) for record in found if record is not None]
 
@@ -186,7 +182,7 @@ class InteractionResult:
     async def until(self, *states: State, timeout: float = 10.0) -> InteractionResult:
         """Wait until it is in one of the states. Raises TimeoutError."""
         reached = asyncio.Event()
-        end = self._wire.interactions.watch(
+        end = self._interactions.watch(
             lambda made: reached.set() if made is self._made and made.state in states else None
         )
         try:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from importlib import resources
-from typing import TYPE_CHECKING
 
-from bot.sandbox import posts
-from bot.sandbox.pictures import Pictures
 from bot.sandbox.store import Record
-
-if TYPE_CHECKING:
-    from bot.sandbox.world import World
+from bot.sandbox.world import World, posts
+from bot.sandbox.world.pictures import Pictures
 
 __all__ = ["FIRST_STORY", "GUILD", "PEOPLE", "seed_world"]
 

@@ -164,10 +164,14 @@ class Agent:
 
     def _open_turn(self) -> Sequence[Message]:
         """The synchronous prefix: a new token, `turn/start`, the claim."""
-        self._token = CancelToken()
-        self._wake_latched = False
+        before, self._token = self._token, CancelToken()  # first: an observer of the append may stop it
+        try:
+            self.session.append("turn/start", {"turn": self._turn + 1})
+        except BaseException:
+            self._token = before
+            raise
         self._turn += 1
-        self.session.append("turn/start", {"turn": self._turn})
+        self._wake_latched = False
         return self.inbox.claim(first=True)
 
     async def _drive(self, batch: Sequence[Message]) -> None:
@@ -206,7 +210,7 @@ class Agent:
 
     def _goes_on(self, result: TurnResult) -> bool:
         """No await between this decision and what follows from it."""
-        if self._disposing is not None or not self.inbox.has_pending:
+        if self._disposing is not None or not self.inbox.wants_turn:
             self._failures = 0 if result.reason["kind"] == "completed" else self._failures
             return False
         if result.reason["kind"] in ("error", "blocked"):

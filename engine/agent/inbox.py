@@ -16,13 +16,16 @@ from typing import Any, Literal, TypeAlias
 from engine.errors import AgentError, SessionCorrupt
 from engine.session import Event, Message, Session
 
-__all__ = ["SPLICED", "Inbox", "InboxState", "Notify", "Target"]
+__all__ = ["QUIET", "SPLICED", "Inbox", "InboxState", "Notify", "Target", "is_claim"]
 
 Target: TypeAlias = Literal["next-turn", "next-step"]
 Notify: TypeAlias = Callable[[str, Message], None]
 """Told `inserted`, `discarded` or `claimed` with the message, after the event is in the log."""
 
 SPLICED = "agent/inbox/spliced"
+
+QUIET = "quiet"
+"""In a message's source: it waits for whatever comes, and is no reason by itself for a step or a turn."""
 
 
 class InboxState:
@@ -95,6 +98,16 @@ class Inbox:
     @property
     def has_pending(self) -> bool:
         return bool(self._state.next_turn or self._state.next_step)
+
+    @property
+    def wants_step(self) -> bool:
+        """Whether something is pending that the next step is to answer, and not only to take in."""
+        return any(message["source"].get(QUIET) is not True for message in self._state.next_step)
+
+    @property
+    def wants_turn(self) -> bool:
+        """Whether something is pending that wants an answer."""
+        return bool(self._state.next_turn) or self.wants_step
 
     def knows(self, message_id: str) -> bool:
         """Whether this log ever held the message: pending, claimed, admitted or cancelled.
@@ -208,6 +221,11 @@ class Inbox:
             self._seen.update(m["id"] for m in event.data.get("inserted", ()) if isinstance(m.get("id"), str))
         elif event.type == "user/message":
             self._seen.add(event.data["id"])
+
+
+def is_claim(splice: Any) -> bool:
+    """Whether a splice took messages for a step: a removal that nobody asked for (spec agent-loop 1.2)."""
+    return bool(splice.get("removedCount") and not splice["inserted"] and splice.get("outcome") is None)
 
 
 def _is_index(value: object) -> bool:

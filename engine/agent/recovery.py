@@ -1,4 +1,4 @@
-"""What a crash caught between claim and admission, queued again (decision 4).
+"""What a crash or a shutdown caught between claim and admission, queued again (decision 4).
 
 DSH consumes such messages; at a table that reads as "the bot ignored me". They return to
 the head of `next-turn` once per crash, twice at most, each time with a `plugin:` record;
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from engine.agent.inbox import SPLICED, Inbox, InboxState
+from engine.agent.inbox import SPLICED, Inbox, InboxState, is_claim
 from engine.hooks import Hooks
 from engine.session import Event, Message, Session
 
-__all__ = ["DEAD", "REQUEUED", "requeue_unadmitted"]
+__all__ = ["DEAD", "REQUEUED", "requeue_unadmitted", "was_cut_off"]
 
 REQUEUED = "plugin:agent/requeued"
 DEAD = "plugin:agent/dead-letter"
@@ -23,8 +24,15 @@ DEAD = "plugin:agent/dead-letter"
 _MAX_REQUEUES = 2
 
 
+def was_cut_off(reason: Any) -> bool:
+    """Whether a turn ended for no reason of its own: the process died, or was shut down."""
+    if reason["kind"] == "aborted":
+        return bool(reason["reason"]["kind"] == "disposed")
+    return bool(reason["kind"] == "interrupted")
+
+
 def requeue_unadmitted(session: Session, inbox: Inbox, hooks: Hooks) -> None:
-    """Put back what the last, interrupted turn had claimed and not admitted."""
+    """Put back what the last turn had claimed and not admitted when it was cut off."""
     lost = unadmitted(session.own_events())
     if not lost:
         return
@@ -45,7 +53,7 @@ def requeue_unadmitted(session: Session, inbox: Inbox, hooks: Hooks) -> None:
 
 
 def unadmitted(events: Sequence[Event]) -> list[Message]:
-    """Messages claimed by the last turn, if that was interrupted, which have no `user/message`.
+    """Messages claimed by the last turn, if that was cut off, which have no `user/message`.
 
     Each is counted once: one that was queued again since, or given up, is not lost.
     """
@@ -59,7 +67,7 @@ def unadmitted(events: Sequence[Event]) -> list[Message]:
         elif event.type == SPLICED:
             removed = state.apply(event.data)
             returned = {message["id"] for message in event.data["inserted"]}
-            if removed and not event.data["inserted"] and event.data.get("outcome") is None:
+            if is_claim(event.data):
                 claimed += removed
             claimed = [message for message in claimed if message["id"] not in returned]
         elif event.type == "user/message":
@@ -67,5 +75,5 @@ def unadmitted(events: Sequence[Event]) -> list[Message]:
         elif event.type == DEAD:
             claimed = [m for m in claimed if m["id"] not in event.data["messageIds"]]
         elif event.type == "turn/end":
-            interrupted = event.data["reason"]["kind"] == "interrupted"
+            interrupted = was_cut_off(event.data["reason"])
     return [m for m in claimed if interrupted and m["id"] not in admitted]

@@ -15,6 +15,7 @@ import structlog
 from engine.agent.agent import Agent
 from engine.agent.recovery import requeue_unadmitted
 from engine.agent.services import Services
+from engine.errors import AgentError, SessionError
 from engine.session import Session
 
 __all__ = ["Agents"]
@@ -23,23 +24,32 @@ log = structlog.get_logger(__name__)
 
 
 class Agents:
-    """The registry. One agent per session id; concurrent openings share one result."""
+    """The registry. One agent per session id; concurrent openings share one result.
+
+    After `aclose` began, nothing comes up any more: AgentError AGENTS_CLOSED.
+    """
 
     def __init__(self, services: Services) -> None:
         self.services = services
         self._agents: dict[str, Agent] = {}
         self._opening: dict[str, asyncio.Task[Agent]] = {}
+        self._closed = False
 
     def get(self, session_id: str) -> Agent | None:
         """The live agent, if there is one."""
         return self._agents.get(session_id)
 
     async def create(self, session_id: str) -> Agent:
-        """A fresh session and its agent. Raises Conflict when the id is taken."""
+        """A fresh session and its agent. Raises SessionError SESSION_ALREADY_EXISTS."""
+        self._check_free(session_id)
         return await self._enter(session_id, "startup", lambda: self.services.journal.create(session_id))
 
     async def fork(self, source_id: str, boundary: int | None, child_id: str) -> Agent:
-        """A child of `source_id` up to and including seq `boundary`, with an empty queue."""
+        """A child of `source_id` up to and including seq `boundary`, with an empty queue.
+
+        Raises SessionForkError, and SessionError SESSION_ALREADY_EXISTS.
+        """
+        self._check_free(child_id)
         return await self._enter(
             child_id, "startup", lambda: self.services.journal.fork(source_id, boundary, child_id)
         )
@@ -67,13 +77,24 @@ class Agents:
             self.services.hooks.emit("agent/disposed", session_id)
 
     async def aclose(self) -> None:
-        """Close everything, running turns first told to stop."""
+        """Close everything, running turns first told to stop. Raises what could not be written, after all."""
+        self._closed = True
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
-        await asyncio.gather(*(self.close(session_id) for session_id in list(self._agents)))
+        closings = (self.close(session_id) for session_id in list(self._agents))
+        outcomes = await asyncio.gather(*closings, return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        if failures:
+            raise ExceptionGroup("sessions could not be written to the end", failures)
+
+    def _check_free(self, session_id: str) -> None:
+        if session_id in self._opening or session_id in self._agents:
+            raise SessionError(f"session {session_id} exists already", code="SESSION_ALREADY_EXISTS")
 
     async def _enter(self, session_id: str, source: str, acquire: Callable[[], Awaitable[Session]]) -> Agent:
         task = self._opening.get(session_id)
         if task is None:
+            if self._closed:
+                raise AgentError("The engine is closing.", code="AGENTS_CLOSED")
             task = asyncio.ensure_future(self._bring_up(session_id, source, acquire))
             self._opening[session_id] = task
             task.add_done_callback(lambda _: self._opening.pop(session_id, None))
@@ -83,9 +104,13 @@ class Agents:
         self, session_id: str, source: str, acquire: Callable[[], Awaitable[Session]]
     ) -> Agent:
         session = await acquire()
-        agent = Agent(self.services, session)
-        if source == "resume":
-            requeue_unadmitted(session, agent.inbox, self.services.hooks)
+        try:
+            agent = Agent(self.services, session)
+            if source == "resume":
+                requeue_unadmitted(session, agent.inbox, self.services.hooks)
+        except BaseException:
+            await self.services.journal.close(session_id)
+            raise
         self._agents[session_id] = agent
         try:
             await self.services.hooks.serial("agent/created", agent, source)

@@ -108,16 +108,16 @@ async def _run_steps(
         if empty and ending is not None:
             break
         if empty and step == 1:
-            return {"kind": "completed"}, not inbox.has_pending
+            return {"kind": "completed"}, not inbox.wants_turn
         token.check()
         session.append("step/start", {"turn": turn, "step": step})
         ending = await _step(session, steps, entry, token)
         cut_short = cut_short or ending == "max-tokens"
         token.check()
-        if ending is not None and not inbox.next_step:
+        if ending is not None and not inbox.wants_step:
             await services.hooks.serial("agent/turn-stopping", session, turn, token)
             token.check()
-        if ending is not None and not inbox.next_step:
+        if ending is not None and not inbox.wants_step:
             break
     return {"kind": "max-tokens" if cut_short else "completed"}, False
 

@@ -131,21 +131,24 @@ class Library:
             )
         return row
 
+    # Content can be read by its id also after it was deleted: a story goes on with what it plays.
+
     async def card(self, resource_id: str) -> Card:
-        """The card. Raises NotFound."""
+        """The card, deleted or not. Raises NotFound."""
         return await self._load(resource_id, "card", parse_card)
 
     async def preset(self, resource_id: str) -> Preset:
-        """The preset. Raises NotFound."""
+        """The preset, deleted or not. Raises NotFound."""
         return await self._load(resource_id, "preset", parse_preset)
 
     async def book(self, resource_id: str) -> WorldBook:
-        """The world book. Raises NotFound."""
+        """The world book, deleted or not. Raises NotFound."""
         return await self._load(resource_id, "world_book", parse_world_book)
 
     async def avatar(self, resource_id: str) -> bytes | None:
-        """The square picture (see `avatar_type` of the row), or None when it has none. Raises NotFound."""
-        row = await self.get(resource_id)
+        """The square picture (see `avatar_type` of the row), or None when it has none; of deleted ones
+        too. Raises NotFound."""
+        row = await self._row(resource_id)
         return None if row.avatar is None else await self._store.get_blob(row.avatar)
 
     async def original(self, resource_id: str) -> bytes:
@@ -168,14 +171,17 @@ class Library:
         write = Write("resource_touch", self._stamped(resource_id), expect=1)
         return await self._change(resource_id, write)
 
-    async def delete(self, resource_id: str) -> ResourceRow:
-        """Delete it and take it out of every session's selection. Raises NotFound. Returns what it was."""
+    async def delete(self, resource_id: str, *, release: bool = True) -> ResourceRow:
+        """Take it out of the library. Raises NotFound. Returns what it was.
+
+        With `release` it is taken out of every session's selection as well (seed 003). Without it,
+        sessions that use it go on using it: nothing dangles, since content outlives its deletion.
+        """
         row = await self.get(resource_id)
-        await self._change(
-            resource_id,
-            Write("resource_delete", self._stamped(resource_id), expect=1),
-            self.selections.clear_write(row.kind, resource_id),
-        )
+        writes = [Write("resource_delete", self._stamped(resource_id), expect=1)]
+        if release:
+            writes.append(self.selections.clear_write(row.kind, resource_id))
+        await self._change(resource_id, *writes)
         return row
 
     # Personas
@@ -246,6 +252,13 @@ class Library:
             raise await self._full(row.owner, draft) from None
         return replace(await self.get(row.id), known=True)
 
+    async def _row(self, resource_id: str) -> ResourceRow:
+        """The row, deleted or not."""
+        row = await self._store.fetch_one("resource_get", id=resource_id)
+        if row is None:
+            raise NotFound("It was never in the library.", id=resource_id)
+        return row_of(row)
+
     async def _live(self, resource_id: str) -> bool:
         row = await self._store.fetch_one("resource_get", id=resource_id)
         return row is not None and row["deleted_at"] is None
@@ -297,7 +310,7 @@ class Library:
         return found
 
     async def _load(self, resource_id: str, kind: Kind, parse: Callable[..., T]) -> T:
-        row = await self.get(resource_id)
+        row = await self._row(resource_id)
         if row.kind != kind:
             raise NotFound(f"It is not one of the {_NOUNS[kind]}.", id=resource_id)
         key = (resource_id, row.document)

@@ -1,14 +1,15 @@
 """The model catalogue: TOML data that users extend, looked up by provider and model name.
 
 A file is a list of `[[model]]` tables. `provider` and `model` are patterns with `*` and `?`,
-upper and lower case alike; the first entry that fits is the one that counts, and a user's file
-goes before the one that we ship.
+upper and lower case alike. Every fact comes from the first entry that fits and states it, so
+that a user's file, which goes before the one that we ship, need not repeat what is known.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import InputError
-from engine.llm.model import Dialect, ModelInfo, Price, SystemPromptUpdate
+from engine.llm.model import Dialect, ImageLimits, ModelInfo, Price, SystemPromptUpdate
 
 __all__ = ["Catalogue"]
+
+# Facts that are tables, whose keys are looked for one by one. A price is none: half a price is no price.
+_LAYERED = ("dialect", "images")
 
 
 class _Entry(BaseModel):
@@ -34,31 +38,35 @@ class _Entry(BaseModel):
     reasoning_efforts: tuple[str, ...] | None = None
     default_effort: str | None = None
     modalities: frozenset[str] = frozenset({"text"})
+    images: ImageLimits = ImageLimits()
     system_prompt_update: SystemPromptUpdate = "none"
     price: Price | None = None
     dialect: Dialect = Dialect()
-
-    def fits(self, provider: str, model: str) -> bool:
-        return fnmatchcase(provider.lower(), self.provider.lower()) and fnmatchcase(
-            model.lower(), self.model.lower()
-        )
-
-    def info(self, provider: str, model: str) -> ModelInfo:
-        facts = {name: getattr(self, name) for name in _FACTS}
-        return replace(ModelInfo(provider, model), **facts)
 
 
 _FACTS = tuple(name for name in _Entry.model_fields if name not in ("provider", "model"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A table that was found valid: its patterns in lower case, and what it states, as it stands there."""
+
+    provider: str
+    model: str
+    facts: Mapping[str, Any]
+
+    def fits(self, provider: str, model: str) -> bool:
+        return fnmatchcase(provider.lower(), self.provider) and fnmatchcase(model.lower(), self.model)
+
+
 class Catalogue:
     """An ordered list of entries. Immutable."""
 
-    def __init__(self, entries: tuple[Any, ...] = ()) -> None:
-        self._entries: tuple[_Entry, ...] = entries
+    def __init__(self, rows: tuple[Any, ...] = ()) -> None:
+        self._rows: tuple[_Row, ...] = rows
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._rows)
 
     @classmethod
     def parse(cls, text: str, *, name: str = "the model catalogue") -> Catalogue:
@@ -71,17 +79,19 @@ class Catalogue:
         rows = tables.get("model", [])
         if unknown or not isinstance(rows, list):
             raise InputError(f"{name} may hold only [[model]] tables.", code="LLM_CATALOGUE", unknown=unknown)
-        entries = []
+        found = []
         for number, row in enumerate(rows, start=1):
             try:
-                entries.append(_Entry.model_validate(row))
+                entry = _Entry.model_validate(row)
             except ValidationError as error:
                 first = error.errors(include_url=False, include_input=False)[0]
                 key = ".".join(str(part) for part in first["loc"])
                 raise InputError(
                     f"{name}, [[model]] number {number}, key {key}: {first['msg']}.", code="LLM_CATALOGUE"
                 ) from None
-        return cls(tuple(entries))
+            facts = {name: row[name] for name in _FACTS if name in row}
+            found.append(_Row(entry.provider.lower(), entry.model.lower(), facts))
+        return cls(tuple(found))
 
     @classmethod
     def load(cls, path: Path) -> Catalogue:
@@ -94,11 +104,14 @@ class Catalogue:
 
     def extended(self, user: Catalogue) -> Catalogue:
         """A catalogue in which the user's entries go first."""
-        return Catalogue(user._entries + self._entries)
+        return Catalogue(user._rows + self._rows)
 
     def find(self, provider: str, model: str) -> ModelInfo:
         """What is known of a model; an empty record when no entry fits."""
-        for entry in self._entries:
-            if entry.fits(provider, model):
-                return entry.info(provider, model)
-        return ModelInfo(provider, model)
+        facts: dict[str, Any] = {}
+        for row in self._rows:
+            if row.fits(provider, model):
+                layers = {name: row.facts.get(name, {}) | facts.get(name, {}) for name in _LAYERED}
+                facts = {**row.facts, **facts, **layers}
+        entry = _Entry.model_validate({"model": model, **facts})
+        return replace(ModelInfo(provider, model), **{name: getattr(entry, name) for name in _FACTS})

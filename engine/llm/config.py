@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = ["CallConfig"]
+
+# What may be left out, by its recorded name.
+_FIELDS: Mapping[str, Any] = {
+    "reasoningEffort": "reasoning_effort",
+    "temperature": "temperature",
+    "maxTokens": "max_tokens",
+    "stop": "stop",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,10 @@ class CallConfig:
         if self.stop is not None:
             wire["stop"] = list(self.stop)
         return wire
+
+    def without(self, *parameters: str) -> CallConfig:
+        """The config with these parameters (recorded names, as `maxTokens`) left to the model."""
+        return replace(self, **{_FIELDS[name]: None for name in parameters})
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CallConfig:

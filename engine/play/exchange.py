@@ -10,27 +10,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.agent.inbox import QUIET, SPLICED, InboxState, is_claim
 from engine.play.model import ExchangeText, UserText, Utterance
 from engine.session import Event, Message, message_text, user_message
 
-__all__ = ["TurnRange", "exchange_text", "is_human", "last_turn_range", "spoken_message", "user_text"]
+__all__ = [
+    "TurnRange",
+    "exchange_text",
+    "exchanges",
+    "is_human",
+    "is_quiet",
+    "spoken_message",
+    "user_text",
+    "words_since",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRange:
-    """The newest turn, with the unanswered ones directly before it. Seqs are inclusive."""
+    """An answered turn, with the unanswered ones directly before it. Seqs are inclusive."""
 
     start_seq: int
     end_seq: int
-    answered: bool
     interrupted: bool
     reason: Any
 
 
-def spoken_message(utterance: Utterance, message_id: str) -> Message:
+def spoken_message(utterance: Utterance, message_id: str, *, quiet: bool = False) -> Message:
     """The logged form: the speaker's label is part of the content, the raw text stands in the source.
 
-    (Decision 34: model-visible means logged.)
+    (Decision 34: model-visible means logged.) `quiet` words wait for others to be answered.
     """
     source = {
         "kind": "user",
@@ -41,12 +50,19 @@ def spoken_message(utterance: Utterance, message_id: str) -> Message:
         "text": utterance.text,
         **utterance.extra,
     }
+    if quiet:
+        source[QUIET] = True
     return user_message(message_id, f"{utterance.persona_name}: {utterance.text}", source)
 
 
 def is_human(message: Message) -> bool:
     """Whether a person said this."""
     return bool(message["role"] == "user" and message["source"].get("kind") == "user")
+
+
+def is_quiet(message: Message) -> bool:
+    """Whether these words wait for others to be answered."""
+    return message["source"].get(QUIET) is True
 
 
 def user_text(message: Message) -> UserText:
@@ -78,14 +94,14 @@ def exchange_text(events: Sequence[Event]) -> ExchangeText:
     return ExchangeText(tuple(inputs), "\n\n".join(answers), interrupted)
 
 
-def last_turn_range(events: Sequence[Event], after_seq: int) -> TurnRange | None:
-    """The newest closed turn after `after_seq`, stretched back to the first turn after it.
+def exchanges(events: Sequence[Event], after_seq: int) -> list[TurnRange]:
+    """The answered, closed turns after `after_seq`, one exchange each.
 
-    Turns before it that brought no answer belong to the same exchange: what was said in
-    them is answered together.
+    Turns before an answered one that brought no answer belong to its exchange: what was said in
+    them is answered together. A turn that is still open is not looked at.
     """
+    found: list[TurnRange] = []
     start: int | None = None
-    end: Event | None = None
     answered = interrupted = False
     for event in events[after_seq + 1 :]:
         if event.type == "turn/start":
@@ -93,8 +109,26 @@ def last_turn_range(events: Sequence[Event], after_seq: int) -> TurnRange | None
             answered = interrupted = False
         elif event.type == "assistant/message" and message_text(event.data["message"]).strip():
             answered, interrupted = True, bool(event.data.get("interrupted"))
-        elif event.type == "turn/end":
-            end = event
-    if start is None or end is None:
-        return None
-    return TurnRange(start, end.seq, answered, interrupted, end.data["reason"])
+        elif event.type == "turn/end" and start is not None and answered:
+            found.append(TurnRange(start, event.seq, interrupted, event.data["reason"]))
+            start = None
+    return found
+
+
+def words_since(events: Sequence[Event], inherited: int, after_seq: int) -> list[Message]:
+    """What people said after `after_seq` and a turn took up, in that order, each message once.
+
+    Also what a turn took and never admitted, because it was stopped or failed before its request.
+    `inherited` is how many events are the parent's: its queue is not this session's.
+    """
+    taken: dict[str, Message] = {}
+    queues = InboxState()
+    for event in events[min(inherited, after_seq + 1) :]:
+        if event.type == SPLICED and event.seq >= inherited:
+            removed = queues.apply(event.data)
+            if is_claim(event.data) and event.seq > after_seq:
+                for message in removed:
+                    taken.setdefault(message["id"], message)
+        elif event.type == "user/message" and event.surface_op == "append" and event.seq > after_seq:
+            taken[event.data["id"]] = event.data
+    return [message for message in taken.values() if is_human(message)]

@@ -83,17 +83,28 @@ class Timeline:
     def owner_of(self, variant_id: str) -> Node | None:
         return next((n for n in self.nodes for v in n.variants if v.id == variant_id), None)
 
+    def is_tip(self, head: Head) -> bool:
+        """Whether no exchange comes after `head` in its own session, so that the story can go on there."""
+        owner = self.owner_of(head.variant_id) if head.variant_id is not None else None
+        end = next((v.end_seq for v in owner.variants if v.id == head.variant_id), -1) if owner else -1
+        variants = (variant for node in self.nodes for variant in node.variants)
+        return not any(v.session_id == head.session_id and v.end_seq > end for v in variants)
+
     def path(self) -> tuple[Node, ...]:
         """The exchanges from the first to the head."""
         return self.path_to(self.head.variant_id)
 
     def path_to(self, variant_id: str | None) -> tuple[Node, ...]:
         """The exchanges from the first to the one that owns `variant_id`, each once."""
+        # Each owner is taken once: a tree that bites its own tail ends here, not never.
+        owners = {variant.id: node for node in self.nodes for variant in node.variants}
         walked: list[Node] = []
         while variant_id is not None:
-            node = self.owner_of(variant_id)
-            if node is None or node in walked:
+            node = owners.get(variant_id)
+            if node is None:
                 raise ValueError(f"the timeline is broken at {variant_id}")
+            for variant in node.variants:
+                del owners[variant.id]
             walked.append(node)
             variant_id = node.parent_variant_id
         return tuple(reversed(walked))

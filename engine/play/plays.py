@@ -17,11 +17,11 @@ import structlog
 
 from engine.agent import Agent, Agents
 from engine.cancel import CancelCause
-from engine.errors import PlayError
+from engine.errors import PlayError, SessionCorrupt
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
-from engine.play.exchange import exchange_text, is_human, spoken_message, user_text
+from engine.play.exchange import exchange_text, is_human, is_quiet, spoken_message, user_text, words_since
 from engine.play.model import (
     ExchangeText,
     Head,
@@ -35,7 +35,7 @@ from engine.play.model import (
     Utterance,
     Variant,
 )
-from engine.play.tables import PlayTable, move_head, remember
+from engine.play.tables import PlayTable, move_head, remember, stand
 from engine.session import Message
 from engine.storage import Store, Write
 
@@ -112,6 +112,14 @@ class Plays:
             return None
         return next((n for n in timeline.path() if n.adopted.start_seq <= seq <= n.adopted.end_seq), None)
 
+    async def told(self, play_id: str, key: str) -> bool:
+        """Whether a turn has taken these words up, and no rewind has set them aside since."""
+        play = await self.table.get(play_id)
+        view = await self.agents.services.journal.read(await self.current_session(play))
+        return any(
+            event.type == "user/message" and event.data["source"].get("key") == key for event in view.events
+        )
+
     async def after(self, play_id: str, node_id: str | None) -> tuple[Sequence[Node], Sequence[UserText]]:
         """What a rewind to `node_id` would set aside: exchanges, and all words said since."""
         play = await self._open(play_id)
@@ -164,8 +172,10 @@ class Plays:
         async with self.lock(play_id):
             play = await self._open(play_id)
             agent = await self.agents.open(play.head.session_id)
-            begun = agent.inbox.has_pending or any(
-                event.type == "user/message" for event in agent.session.events()
+            begun = (
+                agent.status == "running"
+                or agent.inbox.has_pending
+                or any(event.type == "user/message" for event in agent.session.events())
             )
             if play.head.node_id is not None or begun:
                 raise PlayError("The story has begun; its greeting stands.", code="PLAY_GREETING_LOCKED")
@@ -204,7 +214,7 @@ class Plays:
             if answer:
                 agent.followup(spoken_message(utterance, utterance.key))
             else:
-                agent.inject(spoken_message(utterance, utterance.key))
+                agent.inject(spoken_message(utterance, utterance.key, quiet=True))
             await self.agents.services.journal.flush(session_id)
             await self.table.commit(
                 Write("insert_spoken", {"play_id": play_id, "key": utterance.key, "at": self.clock()})
@@ -222,7 +232,8 @@ class Plays:
             if utterance is None:
                 changed = agent.inbox.remove(key)
             else:
-                changed = agent.inbox.replace(key, spoken_message(utterance, key))
+                quiet = any(m["id"] == key and is_quiet(m) for m in agent.inbox.next_step)
+                changed = agent.inbox.replace(key, spoken_message(utterance, key, quiet=quiet))
             if changed:
                 await self.agents.services.journal.flush(agent.id)
             return changed
@@ -232,9 +243,11 @@ class Plays:
 
         The queue is kept (decision 6); `resume_queue` goes on with it.
         """
-        play = await self.table.get(play_id)
-        agent = self.agents.get(await self.current_session(play))
-        return agent.cancel(CancelCause("user"), keep_inbox=True) if agent is not None else 0
+        # Under the lock, so that an answer that is just being set up is stopped too.
+        async with self.lock(play_id):
+            play = await self.table.get(play_id)
+            agent = self.agents.get(await self.current_session(play))
+            return agent.cancel(CancelCause("user"), keep_inbox=True) if agent is not None else 0
 
     async def resume_queue(self, play_id: str) -> int:
         """Answer what waits. Returns how many messages that are."""
@@ -260,13 +273,11 @@ class Plays:
             if not 0 <= index < len(node.variants):
                 raise PlayError("There is no such answer.", code="PLAY_VARIANT_UNKNOWN")
             variant = node.variants[index]
-            if variant.id == node.adopted_variant_id and play.head.variant_id == variant.id:
+            if node in timeline.path() and variant.id == node.adopted_variant_id:
                 return Swiped("adopted", play.head.session_id, variant.id)
             head = await self._head_at(play, timeline, node, variant)
             await self.table.commit(
-                *remember(play_id, timeline),
-                Write("adopt_variant", {"node_id": node.id, "variant_id": variant.id}),
-                move_head(play, head),
+                *remember(play_id, timeline), *stand(timeline, head.variant_id), move_head(play, head)
             )
             return Swiped("adopted", head.session_id, variant.id)
 
@@ -307,12 +318,22 @@ class Plays:
             return Rewound(play.head, head, tuple(set_aside), tuple(words))
 
     async def restore_head(self, play_id: str, head: Head, expected: Head) -> Head:
-        """Undo a move: put the head back where it was. Raises PlayError PLAY_HEAD_MOVED."""
+        """Undo a move: put the head back where it was.
+
+        Raises PlayError PLAY_HEAD_MOVED, PLAY_VARIANT_UNKNOWN for a place that this story never had,
+        PLAY_CANNOT_UNDO for one from which it has gone on since in the same session.
+        """
         async with self.lock(play_id):
             play, timeline = await self._movable(play_id, expected)
-            if head.variant_id is not None and timeline.owner_of(head.variant_id) is None:
+            owner = await self.table.owner_of_session(head.session_id)
+            node = timeline.owner_of(head.variant_id) if head.variant_id is not None else None
+            if owner is None or owner[0] != play_id or head.node_id != (node.id if node else None):
                 raise PlayError("There is no such answer.", code="PLAY_VARIANT_UNKNOWN")
-            await self.table.commit(*remember(play_id, timeline), move_head(play, head))
+            if not timeline.is_tip(head):
+                raise PlayError("The story has gone on from there.", code="PLAY_CANNOT_UNDO")
+            await self.table.commit(
+                *remember(play_id, timeline), *stand(timeline, head.variant_id), move_head(play, head)
+            )
             return head
 
     async def retry(self, play_id: str, expected: Head) -> Swiped:
@@ -325,18 +346,17 @@ class Plays:
             play, timeline = await self._movable(play_id, expected)
             agent = await self.agents.open(play.head.session_id)
             node = timeline.node(play.head.node_id) if play.head.node_id else None
-            answered = self._own_end(node, agent)
-            lost = [
-                event.data
-                for event in agent.session.events(answered + 1)
-                if event.type == "user/message" and is_human(event.data)
-            ]
-            waiting = [m for m in (*agent.inbox.next_step, *agent.inbox.next_turn) if is_human(m)]
+            aside, prompts = agent.inbox.next_step, agent.inbox.next_turn
+            waiting = {message["id"] for message in (*aside, *prompts)}
+            said = words_since(agent.session.events(), agent.session.inherited_event_count, _end_of(node))
+            lost = [message for message in said if message["id"] not in waiting]
             if not lost and not waiting:
                 raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
             fresh = await self._branch(play, node.adopted if node else None)
             self._queue_again(fresh, lost)
-            for message in waiting:
+            for message in aside:
+                fresh.send(message, "next-step", wake=False)
+            for message in prompts:
                 fresh.send(message, "next-turn", wake=False)
             await self.agents.services.journal.flush(fresh.id)
             head = Head(fresh.id, play.head.node_id, play.head.variant_id)
@@ -397,18 +417,17 @@ class Plays:
     ) -> tuple[Sequence[Node], Sequence[UserText]]:
         path = timeline.path()
         kept = path.index(node) + 1 if node is not None else 0
-        view = await self.agents.services.journal.read(play.head.session_id)
-        start = node.adopted.end_seq + 1 if node is not None else 0
-        words = [
-            user_text(event.data)
-            for event in view.events[start:]
-            if event.type == "user/message" and is_human(event.data)
-        ]
+        said: Sequence[Message] = ()
+        try:
+            view = await self.agents.services.journal.read(play.head.session_id)
+            said = words_since(view.events, view.inherited, _end_of(node))
+        except SessionCorrupt:
+            # A way back from a broken log has to stay open; what was said in it cannot be told.
+            log.exception("play.head_broken", play=play.id, session=play.head.session_id)
         agent = self.agents.get(play.head.session_id)
-        if agent is not None:
-            waiting = (*agent.inbox.next_step, *agent.inbox.next_turn)
-            words += [user_text(message) for message in waiting if is_human(message)]
-        return path[kept:], words
+        waiting = (*agent.inbox.next_step, *agent.inbox.next_turn) if agent is not None else ()
+        words = {message["id"]: message for message in (*said, *waiting) if is_human(message)}
+        return path[kept:], [user_text(message) for message in words.values()]
 
     @staticmethod
     def _parent(timeline: Timeline, node: Node) -> Variant | None:
@@ -417,15 +436,6 @@ class Plays:
         owner = timeline.owner_of(node.parent_variant_id)
         assert owner is not None  # a parent always exists: it was committed before its child
         return next(v for v in owner.variants if v.id == node.parent_variant_id)
-
-    @staticmethod
-    def _own_end(node: Node | None, agent: Agent) -> int:
-        """The last seq that the head's exchange covers in the head's session.
-
-        A fork keeps its parent's seqs, so the coordinate holds in the continuation too;
-        before the first exchange nothing is covered.
-        """
-        return node.adopted.end_seq if node is not None else -1
 
     async def _head_at(self, play: Playthrough, timeline: Timeline, node: Node, variant: Variant) -> Head:
         """Where the story stands when `variant` stands: where it had gone on from it, if it had."""
@@ -461,6 +471,14 @@ class Plays:
             again = dict(message) | {"id": f"{message['source'].get('key', message['id'])}~{new_id('r')}"}
             last = position == len(inputs) - 1
             agent.send(again, "next-turn" if last else "next-step", wake=False)
+
+
+def _end_of(node: Node | None) -> int:
+    """The last seq that an exchange covers, -1 before the first.
+
+    A fork keeps its parent's seqs, so it holds in every session that goes on from there.
+    """
+    return node.adopted.end_seq if node is not None else -1
 
 
 def _owned(play_id: str, session_id: str, role: str, node_id: str | None = None) -> Write:

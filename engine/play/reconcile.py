@@ -6,19 +6,22 @@ tree is right. Doing it twice changes nothing (spec tavern 6.5).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import structlog
 
 from engine.agent import Agent, TurnResult
-from engine.errors import NotFound
+from engine.agent.inbox import SPLICED, Target
+from engine.agent.recovery import was_cut_off
+from engine.errors import EngineError
 from engine.hooks import Scope
 from engine.ids import new_id
-from engine.play.exchange import TurnRange, is_human, last_turn_range
+from engine.play.exchange import TurnRange, exchanges, is_human, words_since
 from engine.play.model import ExchangeEnded, ExchangeStarted, Head, Playthrough, Recovered, Timeline
 from engine.play.plays import Plays
-from engine.play.tables import move_head, remember
-from engine.session import Message
+from engine.play.tables import move_head, remember, stand
+from engine.session import Event, Message
 from engine.storage import Write
 
 __all__ = ["Reconciler"]
@@ -50,22 +53,32 @@ class Reconciler:
         if owner is None or agent is None:
             return
         play_id, swipe_of = owner
-        async with self._plays.lock(play_id):
-            node_id, variant_id = await self._learn(play_id, swipe_of, agent)
+        learned, reason = _Learned(swipe_of), result.reason
+        # A swipe that a shutdown cuts off is left as it is: the next start gives its words back.
+        if swipe_of is None or not was_cut_off(reason):
+            try:
+                async with self._plays.lock(play_id):
+                    learned = await self._learn(play_id, swipe_of, agent)
+            except EngineError as error:
+                # Learned with the next turn or at the next start; until then the answer is not in the tree.
+                log.exception("play.learning_failed", play=play_id, session=session_id)
+                reason = {"kind": "error", "error": {"message": error.message, "code": error.error_code}}
         self._plays.hooks.emit(
             "play/exchange-ended",
             ExchangeEnded(
                 play_id=play_id,
                 session_id=session_id,
                 turn=result.turn,
-                reason=result.reason,
-                node_id=node_id,
-                variant_id=variant_id,
+                reason=reason,
+                node_id=learned.node_id,
+                variant_id=learned.variant_id,
                 swipe_of=swipe_of,
                 inputs=self._inputs.pop(session_id, ()),
-                waiting=len(agent.inbox.next_turn),
+                waiting=len((learned.standing or agent).inbox.next_turn),
             ),
         )
+        if learned.standing is not None and learned.standing.inbox.wants_turn:
+            learned.standing.wake()
 
     # -- a restart -------------------------------------------------------------------------------
 
@@ -88,99 +101,123 @@ class Reconciler:
 
     async def _recover_one(self, play_id: str, session_id: str, max_age_ms: int) -> Recovered | None:
         agent = await self._plays.agents.open(session_id)
-        owner = await self._plays.table.owner_of_session(session_id)
-        swipe_of = owner[1] if owner else None
-        events = agent.session.events()
-        newest = max((event.time for event in events), default=0)
-        age = self._plays.clock() - newest
         async with self._plays.lock(play_id):
-            _, variant_id = await self._learn(play_id, swipe_of, agent)
+            if agent.status == "running":
+                return None  # it was woken since the restart, and its turn will be followed
+            owner = await self._plays.table.owner_of_session(session_id)
+            swipe_of = owner[1] if owner else None
+            learned = await self._learn(play_id, swipe_of, agent)
             play = await self._plays.table.get(play_id)
-            current = await self._plays.agents.open(play.head.session_id)
-        last = next((event for event in reversed(events) if event.type == "turn/end"), None)
-        interrupted = last is not None and last.data["reason"]["kind"] == "interrupted" and variant_id is None
-        waiting = len(current.inbox.next_turn) + len(current.inbox.next_step)
-        resumed = waiting > 0 and age <= max_age_ms
+            head = await self._plays.agents.open(play.head.session_id)
+            timeline = await self._plays.table.timeline(play)
+        node = timeline.node(play.head.node_id) if play.head.node_id else None
+        after = node.adopted.end_seq if node is not None else -1
+        events = head.session.events()
+        interrupted = _cut_off(events[after + 1 :]) or (swipe_of is not None and learned.variant_id is None)
+        waiting = [*head.inbox.next_step, *head.inbox.next_turn]
+        unanswered = [*words_since(events, head.session.inherited_event_count, after), *waiting]
+        # Words that came while a swipe wrote were said in its session.
+        said = _said_at([*agent.session.own_events(), *head.session.own_events()])
+        now = self._plays.clock()
+        age = now - max((said.get(_key(message), 0) for message in unanswered), default=now)
+        resumed = head.inbox.wants_turn and age <= max_age_ms
         if resumed:
-            current.wake()
+            head.wake()
         if not (interrupted or waiting):
             return None
-        return Recovered(play_id, current.id, interrupted, swipe_of, waiting, resumed, age)
+        return Recovered(play_id, head.id, interrupted, swipe_of, len(waiting), resumed, age)
 
     # -- the tree -----------------------------------------------------------------------------------
 
-    async def _learn(self, play_id: str, swipe_of: str | None, agent: Agent) -> tuple[str | None, str | None]:
-        """Bring the tree up to date with the newest turn. Returns (node, variant) of its answer."""
+    async def _learn(self, play_id: str, swipe_of: str | None, agent: Agent) -> _Learned:
+        """Bring the tree up to date with the log of `agent`."""
+        # The tree never points at what a crash could take away.
+        await self._plays.agents.services.journal.flush(agent.id)
         play = await self._plays.table.get(play_id)
         timeline = await self._plays.table.timeline(play)
         if swipe_of is not None:
             return await self._learn_swipe(play, timeline, swipe_of, agent)
         if play.head.session_id != agent.id:
-            return None, None  # a branch that the story has left: it is no longer told there
-        return await self._learn_path(play, timeline, agent)
-
-    async def _learn_path(
-        self, play: Playthrough, timeline: Timeline, agent: Agent
-    ) -> tuple[str | None, str | None]:
+            return _Learned()  # a branch that the story has left: it is no longer told there
         head_node = timeline.node(play.head.node_id) if play.head.node_id else None
         after = head_node.adopted.end_seq if head_node is not None else -1
-        turn = last_turn_range(agent.session.events(), after)
-        if turn is None or not turn.answered:
-            return None, None
-        node_id, variant_id = new_id("n"), new_id("v")
-        head = Head(agent.id, node_id, variant_id)
-        await self._plays.table.commit(
-            Write(
-                "insert_node",
-                {
-                    "id": node_id,
-                    "play_id": play.id,
-                    "parent_variant": play.head.variant_id,
-                    "adopted_variant": variant_id,
-                },
-                expect=1,
-            ),
-            self._variant(play.id, node_id, variant_id, agent.id, turn),
-            move_head(play, head),
-        )
-        return node_id, variant_id
+        turns = exchanges(agent.session.events(), after)
+        writes, head = self._continuation(play, play.head, agent.id, turns)
+        if not turns:
+            return _Learned()
+        await self._plays.table.commit(*writes, move_head(play, head))
+        return _Learned(head.node_id, head.variant_id)
 
     async def _learn_swipe(
         self, play: Playthrough, timeline: Timeline, node_id: str, agent: Agent
-    ) -> tuple[str | None, str | None]:
-        turn = last_turn_range(agent.session.events(), agent.session.inherited_event_count - 1)
-        settle = Write("settle_swipe", {"session_id": agent.id})
+    ) -> _Learned:
+        turns = exchanges(agent.session.events(), agent.session.inherited_event_count - 1)
+        settle = Write("settle_swipe", {"session_id": agent.id}, expect=1)
         # A stopped or failed answer is never adopted; the old one stands.
-        if turn is None or not turn.answered or turn.reason["kind"] not in ("completed", "max-tokens"):
-            await self._give_back(play, agent)
+        if not turns or turns[0].reason["kind"] not in ("completed", "max-tokens"):
+            standing = await self._give_back(play, agent)
             await self._plays.table.commit(settle)
-            return node_id, None
+            return _Learned(node_id, standing=standing)
+        answer, *later = turns
         variant_id = new_id("v")
+        node = timeline.node(node_id)
+        assert node is not None  # nodes are never deleted
+        swiped = Head(agent.id, node_id, variant_id)
+        writes, head = self._continuation(play, swiped, agent.id, later)
         await self._plays.table.commit(
-            self._variant(play.id, node_id, variant_id, agent.id, turn),
             *remember(play.id, timeline),
+            self._variant(play.id, node_id, variant_id, agent.id, answer),
+            *stand(timeline, node.parent_variant_id),
             Write("adopt_variant", {"node_id": node_id, "variant_id": variant_id}),
-            move_head(play, Head(agent.id, node_id, variant_id)),
+            *writes,
+            move_head(play, head),
             settle,
         )
-        return node_id, variant_id
+        return _Learned(node_id, variant_id)
 
-    async def _give_back(self, play: Playthrough, agent: Agent) -> None:
-        """Words that came while the failed swipe wrote belong to the standing answer's session."""
-        # The words that were being answered again carry new ids; only original ones go back.
-        waiting = [m for m in agent.inbox.next_turn if m["source"].get("key") == m["id"]]
-        if waiting:
-            try:
-                standing = await self._plays.agents.open(play.head.session_id)
-            except NotFound:
-                log.error("play.head_missing", play=play.id, session=play.head.session_id)
-                return
-            for message in waiting:
+    def _continuation(
+        self, play: Playthrough, head: Head, session_id: str, turns: Sequence[TurnRange]
+    ) -> tuple[list[Write], Head]:
+        """One new node for each turn, one after the other from `head` on; and where that leads."""
+        writes: list[Write] = []
+        for turn in turns:
+            node_id, variant_id = new_id("n"), new_id("v")
+            writes += [
+                Write(
+                    "insert_node",
+                    {
+                        "id": node_id,
+                        "play_id": play.id,
+                        "parent_variant": head.variant_id,
+                        "adopted_variant": variant_id,
+                    },
+                    expect=1,
+                ),
+                self._variant(play.id, node_id, variant_id, session_id, turn),
+            ]
+            head = Head(session_id, node_id, variant_id)
+        return writes, head
+
+    async def _give_back(self, play: Playthrough, agent: Agent) -> Agent | None:
+        """Words that came while the failed swipe wrote go to the session where the story stands.
+
+        Returns its agent, for the caller to wake, or None when there were none.
+        """
+        moved: list[tuple[Target, Message]] = []
+        targets: tuple[Target, ...] = ("next-step", "next-turn")
+        for target in targets:
+            queue = agent.inbox.next_step if target == "next-step" else agent.inbox.next_turn
+            # The words that were being answered again carry new ids; only original ones go back.
+            moved += [(target, message) for message in queue if _key(message) == message["id"]]
+        standing = None
+        if moved:
+            standing = await self._plays.agents.open(play.head.session_id)
+            for target, message in moved:
                 if not standing.inbox.knows(message["id"]):
-                    standing.send(message, "next-turn", wake=False)
+                    standing.send(message, target, wake=False)
             await self._plays.agents.services.journal.flush(standing.id)
-            standing.wake()
         agent.inbox.clear()
+        return standing
 
     def _variant(
         self, play_id: str, node_id: str, variant_id: str, session_id: str, turn: TurnRange
@@ -199,3 +236,33 @@ class Reconciler:
             },
             expect=1,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What became of a turn: its answer in the tree, or the session that got the words of a failed swipe."""
+
+    node_id: str | None = None
+    variant_id: str | None = None
+    standing: Agent | None = None
+
+
+def _key(message: Message) -> str:
+    """What names the delivery of these words, also when they were queued again under a new id."""
+    return str(message["source"].get("key", message["id"]))
+
+
+def _cut_off(events: Sequence[Event]) -> bool:
+    """Whether the newest turn among these ended because the process did."""
+    last = next((event for event in reversed(events) if event.type == "turn/end"), None)
+    return last is not None and was_cut_off(last.data["reason"])
+
+
+def _said_at(events: Iterable[Event]) -> dict[str, int]:
+    """When each message was first put into a queue, by its key; epoch ms."""
+    times: dict[str, int] = {}
+    for event in events:
+        if event.type == SPLICED:
+            for message in event.data["inserted"]:
+                times.setdefault(_key(message), event.time)
+    return times

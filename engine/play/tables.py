@@ -6,7 +6,7 @@ from engine.errors import NotFound
 from engine.play.model import Head, Node, Playthrough, Timeline, Variant
 from engine.storage import Row, Store, Write
 
-__all__ = ["PlayTable", "move_head", "remember"]
+__all__ = ["PlayTable", "move_head", "remember", "stand"]
 
 
 class PlayTable:
@@ -96,6 +96,19 @@ def remember(play_id: str, timeline: Timeline) -> list[Write]:
         )
         for node in timeline.path()
     ]
+
+
+def stand(timeline: Timeline, variant_id: str | None) -> list[Write]:
+    """Every answer on the way to `variant_id` stands in its exchange, `variant_id` itself too.
+
+    What is shown of an exchange is the answer that stands; it has to be the one that the head goes on from.
+    """
+    writes: list[Write] = []
+    for node in reversed(timeline.path_to(variant_id)):
+        if node.adopted_variant_id != variant_id:
+            writes.append(Write("adopt_variant", {"node_id": node.id, "variant_id": variant_id}))
+        variant_id = node.parent_variant_id
+    return writes
 
 
 def _playthrough(row: Row) -> Playthrough:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any, Final
 
 import structlog
@@ -104,24 +105,26 @@ class Journal:
         """A live, durable fork of a live or a stored session: its past is the source's, by reference.
 
         `boundary` is the seq of the last inherited event, by default the last one that the source has. A
-        stored source is neither repaired nor opened. Raises SessionForkError as `Sessions.fork` does.
+        stored source is neither repaired nor opened; one of an older format is copied, not referred to.
+        Raises SessionForkError as `Sessions.fork` does.
         """
         self._check_open()
         if self.sessions.get(child_id) is not None or child_id in self._opening:
             raise _exists(child_id)
         live = self.sessions.get(source_id)
+        by_reference = True
         if live is not None:
             child = self.sessions.branch(live.header, live.events(), boundary, child_id)
             await self._flush_before_fork(source_id, child.inherited_event_count)
         else:
             source = await self._stored(source_id)
             child = self.sessions.branch(source.header, source.events, boundary, child_id)
+            by_reference = not source.migrated  # the rows of an older format are not these events
         if child_id in self._opening:
             raise _exists(child_id)
         inherited = child.inherited_event_count
-        return await self._enter(
-            child_id, self._store_new(child, inherited=inherited, parent=(source_id, inherited - 1))
-        )
+        parent = (source_id, inherited - 1) if by_reference else None
+        return await self._enter(child_id, self._store_new(child, inherited=inherited, parent=parent))
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -129,13 +132,14 @@ class Journal:
         """A session's events without making it live.
 
         A stored session that was cut off in a turn shows the closers that its next opening will write,
-        though they are not stored. Raises NotFound, FormatUnsupported, SessionCorrupt.
+        though they are not stored. Raises NotFound, FormatUnsupported, SessionCorrupt; HandleClosed.
         """
+        self._check_open()
         live = self.sessions.get(session_id)
         if live is not None:
             return StoredLog(live.header, live.inherited_event_count, live.events())
         stored = read_log(session_id, await self._store.read(session_id))
-        return StoredLog(stored.header, stored.inherited, [*stored.events, *repaired(stored)])
+        return replace(stored, events=[*stored.events, *repaired(stored)])
 
     # -- durability -----------------------------------------------------------------------------
 
@@ -144,7 +148,7 @@ class Journal:
 
         Raises what the store raised, also when the failed write happened in the background since the
         last flush; what was not written is kept in order and goes with the next write. Raises NotFound
-        when the session is not live here.
+        when the session is not live here, HandleClosed when the journal is closed.
         """
         await self._writer(session_id).flush()
 
@@ -199,13 +203,13 @@ class Journal:
     ) -> Session:
         """Store what a detached session consists of, then publish it."""
         header = canonical(session.header.to_wire())
-        rows = [StoredEvent.of(event) for event in session.events(inherited)]
+        rows = [StoredEvent.of(event) for event in session.events(inherited if parent is not None else 0)]
         try:
             epoch = await self._store.create(
                 session.id, header, inherited=inherited, parent=parent, rows=rows
             )
         except Conflict as error:
-            raise (_exists(session.id) if parent is not None else _taken(session.id)) from error
+            raise (_exists(session.id) if session.header.is_seeded else _taken(session.id)) from error
         self._publish(session, epoch)
         return session
 
@@ -224,8 +228,17 @@ class Journal:
         except (AppendRefused, SessionError) as error:
             raise corrupt(session_id, error) from error
         # One unit: a crash never leaves closers without the marker that ends what they closed.
-        fresh = [StoredEvent.of(event) for event in session.events(len(stored.events))]
-        if fresh:
+        if stored.migrated:
+            epoch = await self._store.supersede(
+                session_id,
+                epoch,
+                canonical(session.header.to_wire()),
+                inherited=session.inherited_event_count,
+                rows=[StoredEvent.of(event) for event in session.events()],
+            )
+            log.info("session.migrated", session=session_id, stored_format=stored.stored_format)
+        elif session.seq > len(stored.events):
+            fresh = [StoredEvent.of(event) for event in session.events(len(stored.events))]
             await self._store.append(session_id, epoch, fresh)
         self._publish(session, epoch)
         if closing:
@@ -267,6 +280,7 @@ class Journal:
     def _writer(self, session_id: str) -> Writer:
         writer = self._writers.get(session_id)
         if writer is None:
+            self._check_open()
             raise NotFound(f"session {session_id} is not live", category="not-live")
         return writer
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.errors import Conflict, NotFound, StaleSession
-from engine.session.store import StoredEvent, StoredSession
+from engine.session.store import StoredEvent, StoredHead, StoredSession
 
 __all__ = ["MemoryEventStore"]
 
@@ -33,6 +33,7 @@ class MemoryEventStore:
     faults: deque[Exception] = field(default_factory=deque)
     delay: float = 0.0
     _sessions: dict[str, _Stored] = field(default_factory=dict)
+    _superseded: set[str] = field(default_factory=set)
 
     async def create(
         self,
@@ -66,6 +67,30 @@ class MemoryEventStore:
         _check_continuous(session_id, self._count(session_id), rows)
         stored.rows.extend(rows)
 
+    async def supersede(
+        self,
+        session_id: str,
+        epoch: int,
+        header: bytes,
+        *,
+        inherited: int,
+        rows: Sequence[StoredEvent],
+    ) -> int:
+        await self._write()
+        old = self._get(session_id)
+        if epoch != old.epoch:
+            raise StaleSession(session=session_id, expected=epoch, actual=old.epoch)
+        _check_continuous(session_id, 0, rows)
+        archived = f"{session_id}#{len(self._sessions)}"
+        self._sessions[archived] = old
+        self._superseded.add(archived)
+        for child in self._sessions.values():
+            if child.parent is not None and child.parent[0] == session_id:
+                child.parent = (archived, child.parent[1])
+        del self._sessions[session_id]
+        self._sessions[session_id] = _Stored(header, inherited, None, list(rows), old.epoch + 1)
+        return old.epoch + 1
+
     async def read(self, session_id: str, start: int = 0, stop: int | None = None) -> StoredSession:
         stored = self._get(session_id)
         stop = self._count(session_id) if stop is None else stop
@@ -74,6 +99,17 @@ class MemoryEventStore:
 
     async def head(self, session_id: str) -> int:
         return self._count(session_id)
+
+    async def list(self, *, before: str | None = None, limit: int | None = None) -> Sequence[StoredHead]:
+        if before is not None:
+            self._get(before)
+        ids = [name for name in reversed(self._sessions) if name not in self._superseded]
+        start = 0 if before is None else ids.index(before) + 1
+        return [
+            StoredHead(name, stored.header, stored.inherited, stored.parent, self._count(name))
+            for name in ids[start:][:limit]
+            for stored in (self._sessions[name],)
+        ]
 
     async def _write(self) -> None:
         await asyncio.sleep(self.delay)
@@ -90,11 +126,11 @@ class MemoryEventStore:
         stored = self._get(session_id)
         return len(stored.rows) + (stored.inherited if stored.parent is not None else 0)
 
-    def _rows(self, session_id: str) -> list[StoredEvent]:
+    def _rows(self, session_id: str) -> Sequence[StoredEvent]:
         stored = self._get(session_id)
         if stored.parent is None:
-            return list(stored.rows)
-        return self._rows(stored.parent[0])[: stored.inherited] + stored.rows
+            return stored.rows
+        return [*self._rows(stored.parent[0])[: stored.inherited], *stored.rows]
 
 
 def _check_continuous(session_id: str, start: int, rows: Sequence[StoredEvent]) -> None:

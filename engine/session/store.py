@@ -13,7 +13,7 @@ from engine.codec import canonical, loads
 from engine.session.event import Event
 from engine.session.frozen import adopt
 
-__all__ = ["EventStore", "StoredEvent", "StoredSession"]
+__all__ = ["EventStore", "StoredEvent", "StoredHead", "StoredSession"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,20 @@ class StoredSession:
     rows: Sequence[StoredEvent]
 
 
+@dataclass(frozen=True, slots=True)
+class StoredHead:
+    """One session of a list: what is known of it without reading its events.
+
+    `header` is JSON; `parent` is `(id, through_seq)`; `head` is the number of events.
+    """
+
+    id: str
+    header: bytes
+    inherited: int
+    parent: tuple[str, int] | None
+    head: int
+
+
 class EventStore(Protocol):
     """Durable event rows. Every method is durable when it returns, and atomic."""
 
@@ -72,8 +86,29 @@ class EventStore(Protocol):
     async def append(self, session_id: str, epoch: int, rows: Sequence[StoredEvent]) -> None:
         """Add rows that continue the log. Raises Conflict on a gap, StaleSession on an old epoch."""
 
+    async def supersede(
+        self,
+        session_id: str,
+        epoch: int,
+        header: bytes,
+        *,
+        inherited: int,
+        rows: Sequence[StoredEvent],
+    ) -> int:
+        """A new generation of the session, from seq 0 on; the one before stays beside it, untouched.
+
+        For a log that was migrated to another format: its seqs may differ. Forks keep the events that they
+        refer to. Returns the writer's new epoch. Raises StaleSession on an old epoch, Conflict on a gap.
+        """
+
     async def read(self, session_id: str, start: int = 0, stop: int | None = None) -> StoredSession:
         """The rows from `start` up to but without `stop`. Raises NotFound, SessionCorrupt."""
 
     async def head(self, session_id: str) -> int:
         """The number of events, inherited ones included. Raises NotFound."""
+
+    async def list(self, *, before: str | None = None, limit: int | None = None) -> Sequence[StoredHead]:
+        """The sessions, the one stored last first, without superseded generations.
+
+        `before` goes on after a session of an earlier list. Raises NotFound when it is not there.
+        """

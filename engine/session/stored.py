@@ -1,18 +1,20 @@
 """The read boundary: which stored logs this program may interpret at all.
 
-A log of another version, or with a required event that nobody here knows, is *unsupported*; a log that
-contradicts itself is *corrupt*. Source: session spec 5.2, 6.2, 7.3; seed 002, 5.1.
+A log of an older format is migrated on the way; one of a newer format, or with a required event that nobody
+here knows, is *unsupported*; a log that contradicts itself is *corrupt*.
+Source: session spec 5.2, 6.2, 7.3; seed 002, 5.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.codec import Json, loads
 from engine.errors import AppendRefused, FormatUnsupported, SessionCorrupt, SessionError
 from engine.session.event import Event, Header
+from engine.session.formats import is_older, migrate
 from engine.session.frozen import freeze
 from engine.session.log import Session, is_inherited_marker
 from engine.session.relations import Relations
@@ -26,23 +28,45 @@ __all__ = ["StoredLog", "check_log", "corrupt", "read_log", "repaired"]
 
 @dataclass(frozen=True, slots=True)
 class StoredLog:
-    """A stored session, decoded. `events` are frozen; `inherited` of them belong to the parent."""
+    """A stored session, decoded. `events` are frozen; `inherited` of them belong to the parent.
+
+    `stored_format` is the version that the rows have; with an older one than the current the seqs here may
+    differ from those that are stored.
+    """
 
     header: Header
     inherited: int
     events: Sequence[Event]
+    stored_format: int = FORMAT_VERSION
+
+    @property
+    def migrated(self) -> bool:
+        return self.stored_format != FORMAT_VERSION
 
 
 def read_log(session_id: str, stored: StoredSession) -> StoredLog:
-    """Decode what a store handed out. The relations between the events are left to the session's validators.
+    """Decode what a store handed out. The relations between the events are left to the session's validators,
+    except in a log that was migrated: nothing of this program had checked it when it was written.
 
-    Raises FormatUnsupported for another version, an unknown required event type and a retired shape;
+    Raises FormatUnsupported for a newer format, an unknown required event type and a retired shape;
     SessionCorrupt for everything that is not an event.
     """
-    header = _header(session_id, _decoded(stored.header))
+    wire = _decoded(stored.header)
+    if is_older(wire):
+        return _migrated(session_id, wire, stored.rows)
+    header = _header(session_id, wire)
     events = _events(header.id, stored.rows)
     check_vocabulary(header.id, events)
     return StoredLog(header, stored.inherited, events)
+
+
+def _migrated(session_id: str, header: Mapping[str, Any], rows: Iterable[StoredEvent]) -> StoredLog:
+    try:
+        log = migrate(header, [loads(row.body) for row in rows])
+    except ValueError as error:
+        raise corrupt(session_id, error) from error
+    current = check_log(session_id, log.header, log.inherited, log.events)
+    return replace(current, stored_format=header["version"])
 
 
 def check_log(

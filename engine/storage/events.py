@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from engine.codec import digest
 from engine.errors import Conflict, NotFound, SessionCorrupt, StaleSession
-from engine.session.store import EventStore, StoredEvent, StoredSession
+from engine.session.store import EventStore, StoredEvent, StoredHead, StoredSession
 from engine.storage.store import Store
 from engine.storage.writes import Row, Write
 
@@ -24,6 +24,8 @@ __all__ = ["EventTable"]
 
 GENESIS = bytes(32)
 """The root before the first event of a session that inherits nothing."""
+
+_LAST_KEY = 2**63 - 1  # SQLite's own largest row key
 
 LINEAGES_KEPT = 512
 """Resolved lineages in memory: some hundred bytes each, up to 20 KB for a fork 200 deep."""
@@ -45,7 +47,7 @@ class EventTable:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lineages: OrderedDict[str, Sequence[_Range]] = OrderedDict()
+        self._lineages: OrderedDict[int, Sequence[_Range]] = OrderedDict()
 
     async def create(
         self,
@@ -68,18 +70,40 @@ class EventTable:
                 f"The session {session_id} cannot inherit {inherited} events up to {parent[1]}.",
                 session=session_id,
             )
-        elder = None if parent is None else (await self._lineage(parent[0]))[-1].key
+        elder: int | None = None if parent is None else (await self._session(parent[0]))["key"]
         cut = 0 if parent is None else inherited
-        root = GENESIS if parent is None else await self._root(parent[0], cut)
-        values = {"id": session_id, "parent": elder, "cut": cut, "inherited": inherited, "base_root": root}
-        values |= {"header": header, "header_hash": digest(header)}
+        root = GENESIS if elder is None or parent is None else await self._root(parent[0], elder, cut)
+        row = _row(session_id, header, parent=elder, cut=cut, inherited=inherited, base_root=root)
         try:
-            await self._store.commit(Write("session_create", values, expect=1), *_append(session_id, 1, rows))
+            await self._store.commit(row, *_append(session_id, 1, rows))
         except Conflict as conflict:
             if await self._store.fetch_one("session_get", id=session_id) is None:
                 raise _gap(session_id, cut, rows) from conflict
             raise Conflict(f"The session {session_id} exists already.", session=session_id) from conflict
         return 1
+
+    async def supersede(
+        self,
+        session_id: str,
+        epoch: int,
+        header: bytes,
+        *,
+        inherited: int,
+        rows: Sequence[StoredEvent],
+    ) -> int:
+        """A new generation of the session with these events; the one before is kept under another id.
+
+        One durable unit. Forks refer to rows, not to the id, and so keep their past. Returns the writer's
+        new epoch. Raises StaleSession when `epoch` is over, Conflict when the rows have a gap, NotFound.
+        """
+        row = _row(session_id, header, epoch=epoch + 1, inherited=inherited)
+        archive = Write("session_archive", {"id": session_id, "epoch": epoch}, expect=1)
+        try:
+            await self._store.commit(archive, row, *_append(session_id, epoch + 1, rows))
+        except Conflict as conflict:
+            await self._current(session_id, epoch)
+            raise _gap(session_id, 0, rows) from conflict
+        return epoch + 1
 
     async def take(self, session_id: str) -> int:
         """A new epoch for a new writer; appends with an earlier one fail from now on. Raises NotFound."""
@@ -120,15 +144,24 @@ class EventTable:
         events: Sequence[StoredEvent] = ()
         if start < stop:
             anchor = max(start - 1, 0)
-            proven = _proven(session_id, await self._rows(session_id, anchor, stop), anchor, stop)
+            proven = _proven(session_id, await self._rows(session["key"], anchor, stop), anchor, stop)
             events = proven[start - anchor :]
-        parent = None if session["parent"] is None else (session["parent"], session["cut"] - 1)
-        return StoredSession(header=header, inherited=session["inherited"], parent=parent, rows=events)
+        return StoredSession(
+            header=header, inherited=session["inherited"], parent=_parent(session), rows=events
+        )
 
     async def head(self, session_id: str) -> int:
         """The number of events, inherited ones included. Raises NotFound."""
         head: int = (await self._session(session_id))["head"]
         return head
+
+    async def list(self, *, before: str | None = None, limit: int | None = None) -> Sequence[StoredHead]:
+        """The sessions, the one stored last first; `before` goes on after one of them. Raises NotFound."""
+        key = _LAST_KEY if before is None else (await self._session(before))["key"]
+        rows = await self._store.fetch("session_list", before=key, limit=-1 if limit is None else limit)
+        return [
+            StoredHead(row["id"], row["header"], row["inherited"], _parent(row), row["head"]) for row in rows
+        ]
 
     async def _session(self, session_id: str) -> Row:
         row = await self._store.fetch_one("session_get", id=session_id)
@@ -147,51 +180,68 @@ class EventTable:
             )
         return session
 
-    async def _root(self, session_id: str, length: int) -> bytes:
+    async def _root(self, session_id: str, key: int, length: int) -> bytes:
         """The chain's root over the session's first `length` events."""
         if length == 0:
             return GENESIS
-        rows = await self._rows(session_id, length - 1, length)
+        rows = await self._rows(key, length - 1, length)
         if not rows:
             raise Conflict(f"The session {session_id} has no event {length - 1}.", session=session_id)
         root: bytes = rows[0]["root"]
         return root
 
-    async def _lineage(self, session_id: str) -> Sequence[_Range]:
-        """Which session's rows hold which events, oldest first, the session itself last. Raises NotFound."""
-        known = self._lineages.get(session_id)
+    async def _lineage(self, key: int) -> Sequence[_Range]:
+        """Which session's rows hold which events, oldest first, the session itself last."""
+        known = self._lineages.get(key)
         if known is not None:
-            self._lineages.move_to_end(session_id)
+            self._lineages.move_to_end(key)
             return known
         ranges: list[_Range] = []
         stop: int | None = None
-        for row in await self._store.fetch("session_lineage", id=session_id):
+        for row in await self._store.fetch("session_lineage", key=key):
             # an ancestor whose own events all lie behind the cut adds nothing
             if stop is None or row["cut"] < stop:
                 ranges.append(_Range(row["key"], row["cut"], stop))
                 stop = row["cut"]
-        if not ranges:
-            raise NotFound(f"There is no session {session_id}.", session=session_id)
         ranges.reverse()
-        self._lineages[session_id] = ranges
+        self._lineages[key] = ranges
         if len(self._lineages) > LINEAGES_KEPT:
             self._lineages.popitem(last=False)
         return ranges
 
-    async def _rows(self, session_id: str, start: int, stop: int) -> list[Row]:
+    async def _rows(self, key: int, start: int, stop: int) -> Sequence[Row]:
         """The events from `start` to before `stop`, in order: one query for each ancestor that has some."""
         parts = [
             (part.key, max(part.start, start), stop if part.stop is None else min(part.stop, stop))
-            for part in await self._lineage(session_id)
+            for part in await self._lineage(key)
         ]
         found = await asyncio.gather(
             *(
-                self._store.fetch("event_range", session=key, start=first, stop=end)
-                for key, first, end in parts
+                self._store.fetch("event_range", session=holder, start=first, stop=end)
+                for holder, first, end in parts
                 if first < end
             )
         )
         return [row for rows in found for row in rows]
+
+
+def _row(
+    session_id: str,
+    header: bytes,
+    *,
+    inherited: int,
+    epoch: int = 1,
+    parent: int | None = None,
+    cut: int = 0,
+    base_root: bytes = GENESIS,
+) -> Write:
+    values = {"id": session_id, "header": header, "header_hash": digest(header), "inherited": inherited}
+    values |= {"epoch": epoch, "parent": parent, "cut": cut, "base_root": base_root}
+    return Write("session_create", values, expect=1)
+
+
+def _parent(row: Row) -> tuple[str, int] | None:
+    return None if row["parent"] is None else (row["parent"], row["cut"] - 1)
 
 
 def _append(session_id: str, epoch: int, rows: Sequence[StoredEvent]) -> Sequence[Write]:

@@ -36,13 +36,23 @@ _SCANNED_MESSAGES = 128
 
 
 class ProfileLoader:
-    """Registers the profile section and the preset's parameters for every agent."""
+    """Registers the profile section and the preset's parameters for every agent.
+
+    What the preset leaves open is as in `defaults`.
+    """
 
     def __init__(
-        self, library: Library, hooks: Hooks, prompt: SystemPrompt, builtin: Preset, owner: Scope
+        self,
+        library: Library,
+        hooks: Hooks,
+        prompt: SystemPrompt,
+        builtin: Preset,
+        defaults: CallConfig,
+        owner: Scope,
     ) -> None:
         self._library = library
         self._builtin = builtin
+        self._defaults = defaults
         self._parameters: dict[str, CallParameters] = {}
         prompt.section(Section(SECTION, _ORDER, self._section), owner=owner)
         hooks.on("agent/request", self._request, owner=owner)
@@ -64,12 +74,14 @@ class ProfileLoader:
         wanted = self._parameters.get(proposal.session.id)
         if wanted is None:
             return config
+        # Not from `config`: that is the last request's, with what another preset may have asked for.
+        defaults = self._defaults
         return replace(
             config,
-            temperature=config.temperature if wanted.temperature is None else wanted.temperature,
-            max_tokens=config.max_tokens if wanted.max_tokens is None else wanted.max_tokens,
-            reasoning_effort=wanted.reasoning_effort or config.reasoning_effort,
-            stop=wanted.stop or config.stop,
+            temperature=defaults.temperature if wanted.temperature is None else wanted.temperature,
+            max_tokens=defaults.max_tokens if wanted.max_tokens is None else wanted.max_tokens,
+            reasoning_effort=wanted.reasoning_effort or defaults.reasoning_effort,
+            stop=wanted.stop or defaults.stop,
         )
 
     def _disposed(self, session_id: str) -> None:

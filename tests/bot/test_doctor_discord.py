@@ -12,9 +12,9 @@ from discord.http import Route
 
 from bot.doctor import Finding, good, server
 from bot.permissions import invite_url
-from bot.sandbox.permissions import Permission
 from bot.sandbox.wire import WireDiscord
 from bot.sandbox.world import World
+from bot.sandbox.world.permissions import Permission
 from bot.settings import Settings
 
 

@@ -6,10 +6,9 @@ import io
 
 from PIL import Image
 
-from bot.sandbox import posts, threads
 from bot.sandbox.limits import Upload
 from bot.sandbox.store import Record
-from bot.sandbox.world import World
+from bot.sandbox.world import World, posts, threads
 
 __all__ = ["STORY", "hang_gallery", "painting", "tell_story"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from bot.sandbox import posts
 from bot.sandbox.wire import WireDiscord
+from bot.sandbox.world import posts
 from tests.browser.conftest import NARROW, WIDE, Open
 from tests.browser.gallery import STORY, hang_gallery, tell_story
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.conformance.cards import RUNNERS as CARDS
 from tests.conformance.compare import Mismatch
 from tests.conformance.session import RUNNERS as SESSION
-from tests.conformance.skips import reason_to_skip
+from tests.conformance.skips import reason_to_skip, reason_to_skip_step
 from tests.conformance.vectors import CannotExist, UnknownFamily, Vector, files, vectors
 
 RUNNERS: dict[str, Callable[[Vector], None]] = {**CARDS, **SESSION}
@@ -23,11 +23,14 @@ class Report:
     passed: int = 0
     failures: list[str] = field(default_factory=list)
     skips: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Single steps of vectors that were run otherwise."""
 
     def text(self) -> str:
         skipped = sum(self.skips.values())
         lines = [f"{self.family}: {self.passed} passed, {len(self.failures)} failed, {skipped} skipped"]
         lines += [f"  skipped {count}: {reason}" for reason, count in sorted(self.skips.items())]
+        lines += [f"  left out {count} steps: {reason}" for reason, count in sorted(self.left_out.items())]
         lines += [f"  FAILED {failure}" for failure in self.failures]
         return "\n".join(lines)
 
@@ -65,3 +68,7 @@ def _run(vector: Vector, report: Report) -> None:
         report.failures.append(f"{vector.family} {vector.name}: {traceback.format_exc()}")
     else:
         report.passed += 1
+        for step in vector.body.get("steps", ()):
+            left_out = reason_to_skip_step(vector, step["do"]) if "do" in step else None
+            if left_out is not None:
+                report.left_out[left_out] = report.left_out.get(left_out, 0) + 1

@@ -10,7 +10,7 @@ import discord
 import pytest
 
 from bot.outbox import Face, Place, Trouble
-from bot.sandbox.permissions import Permission
+from bot.sandbox.world.permissions import Permission
 from tests.bot.outbox.table import BRISK, MIRA, Table, answer_row, seated
 
 LONG = "".join(f"Line {n} of a long tale about the sea. " for n in range(120)).strip()

@@ -208,6 +208,8 @@ async def test_older_answers_lose_their_buttons_and_the_newest_keeps_them(table:
         await reply.finish(buttons=answer_row, node_id=f"n{number}")
         await table.outbox.unbutton(place)
     assert [bool(shown.buttons) for shown in table.screen()] == [False, False, True]
+    await table.outbox.unbutton(places[0])  # an older one that is late does not take the newest's
+    assert [bool(shown.buttons) for shown in table.screen()] == [False, False, True]
     await table.outbox.bare(places[2])
     assert [bool(shown.buttons) for shown in table.screen()] == [False, False, False]
 

@@ -17,6 +17,7 @@ async def answered(table: Table, text: str) -> Place:
     place = table.place()
     reply = table.reply(place)
     reply.write(text)
+    await table.sees(text[:12])  # it stands before anybody knows to which exchange it belongs
     await reply.finish(buttons=answer_row, node_id="n1", variant_id="v1")
     return replace(place, node_id="n1", variant_id="v1")
 
@@ -80,6 +81,18 @@ async def test_the_newest_of_many_quick_swipes_wins(table: Table) -> None:
     assert [delivery.superseded for delivery in deliveries] == [True] * 7 + [False]
     [shown] = table.screen()
     assert len(table.wire.log.edits(shown.id)) < 8
+
+
+async def test_a_long_answer_that_nobody_wants_any_more_is_not_shown_to_its_end(table: Table) -> None:
+    place = await answered(table, SHORT)
+    table.wire.faults.latency_ms = 100
+    longest = replace(place, variant_id="v2")
+    showing = asyncio.create_task(table.outbox.render(longest, MIRA, LONG * 3, buttons=answer_row))
+    await table.ana.wait_for(lambda: len(table.screen()) == 2)
+    await table.outbox.render(place, MIRA, SHORT, buttons=answer_row)
+    assert (await showing).superseded
+    assert table.texts() == [SHORT]
+    assert table.count("POST", r"/webhooks/\d+/[^/]+$") <= 3  # of nine
 
 
 async def test_a_swipe_that_is_let_go_can_be_shown_as_it_was(table: Table) -> None:

@@ -8,12 +8,11 @@ import aiohttp
 import discord
 import pytest
 
-from bot.sandbox import membership, threads
-from bot.sandbox.gateway_events import ALL_INTENTS, MESSAGE_CONTENT
 from bot.sandbox.human import Human
-from bot.sandbox.permissions import EVERYONE_DEFAULT, in_channel
 from bot.sandbox.wire import WireDiscord
-from bot.sandbox.world import World
+from bot.sandbox.wire.gateway_events import ALL_INTENTS, MESSAGE_CONTENT
+from bot.sandbox.world import World, membership, threads
+from bot.sandbox.world.permissions import EVERYONE_DEFAULT, in_channel
 from engine.codec import dumps
 from tests.bot.sandbox.sample import SampleBot, run_sample
 from tests.e2e.table import open_wire

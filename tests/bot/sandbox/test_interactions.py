@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bot.sandbox.human import Human, NotPossible
-from bot.sandbox.limits import Upload
-from bot.sandbox.refusal import Refusal
+from bot.sandbox.limits import Refusal, Upload
 from bot.sandbox.screen import InteractionResult
 from bot.sandbox.store import Record
 from tests.bot.sandbox.api import Api

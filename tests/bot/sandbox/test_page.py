@@ -10,12 +10,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.sandbox import posts
 from bot.sandbox.human import Human
 from bot.sandbox.page import Page
 from bot.sandbox.seed import seed_world
 from bot.sandbox.wire import WireDiscord
-from bot.sandbox.world import World
+from bot.sandbox.world import World, posts
 
 Api = Callable[..., Awaitable[dict[str, Any]]]
 

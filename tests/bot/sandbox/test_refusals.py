@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.sandbox.human import Human
-from bot.sandbox.permissions import Permission
+from bot.sandbox.world.permissions import Permission
 from engine.codec import loads
 from tests.bot.sandbox.api import Api
 
@@ -124,7 +124,7 @@ async def test_bad_json_is_50109_and_an_unknown_place_404(api: Api) -> None:
 async def test_a_crashing_endpoint_is_noted_and_answered_with_400(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("bot.sandbox.payloads.emoji")
+    monkeypatch.delattr("bot.sandbox.world.payloads.emoji")
     _, sent = await api.send({"content": "x"})
 
     status, shown = await api("PUT", f"{api.at('general')}/messages/{sent['id']}/reactions/🔥/@me")

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.sandbox import posts
 from bot.sandbox.human import Human
 from bot.sandbox.limits import Upload
-from bot.sandbox.permissions import EVERYONE_DEFAULT, Permission, in_channel
-from bot.sandbox.pictures import draw
 from bot.sandbox.snowflake import Clock, Snowflakes, ms_of
 from bot.sandbox.wire import WireDiscord
-from bot.sandbox.world import World
+from bot.sandbox.world import World, posts
+from bot.sandbox.world.permissions import EVERYONE_DEFAULT, Permission, in_channel
+from bot.sandbox.world.pictures import draw
 from tests.bot.sandbox.api import Api
 from tests.bot.sandbox.sample import run_sample
 from tests.e2e.table import furnish, open_wire

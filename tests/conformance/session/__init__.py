@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.conformance.session import (
     inbox,
     loop,
+    migrations,
     paging,
     persistence,
     scripted,
@@ -21,6 +22,7 @@ RUNNERS: dict[str, Callable[[Vector], None]] = {
     **{f"session/{name}": scripted.run for name in SCRIPTED},
     "session/inbox": inbox.run,
     "session/loop": loop.run,
+    "session/migrations": migrations.run,
     "session/paging": paging.run,
     "session/persistence": persistence.run,
     "session/seqranges": seqranges.run,

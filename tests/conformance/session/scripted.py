@@ -18,6 +18,7 @@ from engine.session import (
     Message,
     Session,
     Sessions,
+    Surface,
     balance,
     closers,
     fork_seed,
@@ -216,6 +217,41 @@ class _Script:
 
     def _op_list(self, step: dict[str, Any]) -> dict[str, Any]:
         return {"ids": [session.id for session in self._sessions.list()]}
+
+    def _op_get(self, step: dict[str, Any]) -> dict[str, Any]:
+        found = self._sessions.get(step["id"])
+        named = next((name for name, session in self._named.items() if session is found), None)
+        return {"id": None if found is None else found.id, "found": found is not None, "session": named}
+
+    def _op_fold(self, step: dict[str, Any]) -> dict[str, Any]:
+        """The state of a log from scratch, next to which every cache of a session must stand."""
+        events = _events(step["events"]) if "events" in step else self._named[step["session"]].events()
+        log: list[Event] = []
+        surface = Surface(log, self._sessions.projections)
+        for event in events:
+            plan = surface.plan(event)
+            log.append(event)
+            if plan is not None:
+                plan()
+        said = [message for message in surface.node_messages() if message is not None]
+        return {
+            "seq": len(log),
+            "nodes": list(surface.nodes),
+            "replaceGeneration": surface.replace_generation,
+            "contentGeneration": surface.content_generation,
+            "messages": said,
+        }
+
+    def _op_tool_history(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Each call of a log with where it was dispatched and where it was answered."""
+        history: dict[str, dict[str, Any]] = {}
+        for event in self._named[step["session"]].events():
+            if event.type == "tool/call":
+                history[event.data["callId"]] = {"call": event.seq, "results": []}
+            elif event.type == "tool/result":
+                call_id = event.data["message"]["toolCallId"]
+                history.setdefault(call_id, {"call": None, "results": []})["results"].append(event.seq)
+        return {"history": history}
 
     def _op_hold(self, step: dict[str, Any]) -> dict[str, Any]:
         self._held[step["as"]] = self._named[step["session"]].derive()

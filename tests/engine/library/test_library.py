@@ -154,10 +154,45 @@ async def test_deleting_frees_room_and_clears_every_selection(store: Store) -> N
     assert deleted.name == "Ada"
     assert await library.list(GUILD) == []
     assert await library.selections.get("s1") == Selection(preset_id="p_1")
-    for broken in (library.get(row.id), library.card(row.id), library.delete(row.id), library.touch(row.id)):
+    for broken in (library.get(row.id), library.delete(row.id), library.touch(row.id)):
         with pytest.raises(NotFound):
             await broken
     await library.import_card(GUILD, card("B"), "b.json", "u1")
+
+
+async def test_a_session_can_go_on_with_a_card_that_left_the_library(store: Store) -> None:
+    data = picture(text(b"chara", encoded(v2("Ada", first_mes="Hi"))))
+    library = Library(store, LibraryLimits(cards=1))
+    row = await library.import_card(GUILD, data, "ada.png", "u1")
+    await library.selections.set("s1", Selection(card_id=row.id, greeting_index=2))
+
+    await library.delete(row.id, release=False)
+
+    again = Library(store)  # nothing of this comes from memory
+    chosen = await again.selections.get("s1")
+    assert chosen == Selection(card_id=row.id, greeting_index=2)
+    assert (await again.card(row.id)).first_mes == "Hi"
+    assert (await again.avatar(row.id) or b"").startswith(b"\x89PNG")
+    # It has left the library all the same: nothing lists or finds it, and its room is free.
+    assert await again.list(GUILD) == []
+    with pytest.raises(NotFound):
+        await again.resolve(GUILD, "card", row.id)
+    await library.import_card(GUILD, card("B"), "b.json", "u1")
+
+
+async def test_a_deleted_preset_and_book_can_still_be_read(library: Library) -> None:
+    rules = await library.import_preset(GUILD, preset(temperature=0.8), "p.json", "u1")
+    lore = await library.import_book(GUILD, book("The wood."), "b.json", "u1")
+    await library.delete(rules.id, release=False)
+    await library.delete(lore.id, release=False)
+    assert (await library.preset(rules.id)).temperature == 0.8
+    assert (await library.book(lore.id)).entries[0].content == "The wood."
+
+
+async def test_content_that_never_was_is_not_found(library: Library) -> None:
+    for broken in (library.card("c_none"), library.preset("p_none"), library.avatar("c_none")):
+        with pytest.raises(NotFound):
+            await broken
 
 
 async def test_a_deleted_card_that_comes_again_is_the_same_one(library: Library) -> None:

@@ -89,7 +89,7 @@ function messageButton(c, message) {
   if (c.style === 6) return button({ class: className, disabled: true }, c.label ?? 'Premium');
   const el = button({
     class: className, disabled: !!c.disabled, dataset: { cid: c.custom_id ?? '' },
-    'aria-label': c.label ? null : spoken(c.emoji),
+    'aria-label': /[\p{L}\p{N}]/u.test(c.label ?? '') ? null : spoken(c.label || c.emoji?.name || ''),
   }, inside);
   if (c.custom_id && waitingOf(message.id) === c.custom_id) el.classList.add('waiting');
   el.addEventListener('click', () => press(message, el, 'click', { custom_id: c.custom_id }));
@@ -100,4 +100,5 @@ const SPOKEN = {
   '◀': 'Previous', '◀️': 'Previous', '▶': 'Next', '▶️': 'Next', '⟳': 'Again', '🔄': 'Again', '🔁': 'Again',
   '⋯': 'More', '⏹': 'Stop', '⏹️': 'Stop', '⏭': 'Skip', '⏸': 'Pause', '🗑': 'Delete', '🗑️': 'Delete',
 };
-const spoken = (emoji) => SPOKEN[emoji?.name] ?? emoji?.name ?? 'Button';
+// A sign alone is read as "black right-pointing triangle": it gets its meaning as well.
+const spoken = (sign) => `${sign} ${SPOKEN[sign.trim()] ?? ''}`.trim() || 'Button';

@@ -5,7 +5,7 @@
 
 import { h } from './dom.js';
 import { api } from './net.js';
-import { continues, drawMessage, editing, spokenMessage } from './message.js';
+import { LOADING, continues, drawMessage, editing, spokenMessage } from './message.js';
 import { channelIntro } from './intro.js';
 import { applyHistory, historyOf, on, say, store } from './store.js';
 import { dayName, olderFirst, sameDay } from './time.js';
@@ -119,6 +119,8 @@ export class Feed {
   remove(id) {
     const el = this.nodes.get(id);
     this.nodes.delete(id);
+    clearTimeout(this.spoken.get(id));
+    this.spoken.delete(id);
     this.list.querySelectorAll(`[data-of="${CSS.escape(id)}"]`).forEach((line) => line.remove());
     const next = el?.nextElementSibling?.dataset.id;
     el?.remove();
@@ -204,6 +206,7 @@ export class Feed {
   speak(m, what) {
     if (m.author?.id === store.you?.id || (what === 'update' && !this.spoken.has(m.id))) return;
     clearTimeout(this.spoken.get(m.id));
+    if (m.flags & LOADING) { this.spoken.set(m.id, 0); return; } // what it thinks of is worth hearing, not that it thinks
     this.spoken.set(m.id, setTimeout(() => {
       this.spoken.delete(m.id);
       this.voice.textContent = spokenMessage(m);

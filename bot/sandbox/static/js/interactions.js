@@ -1,16 +1,20 @@
 /** From a press to its answer: the waiting dots, "This interaction failed", and a modal that opens. */
 
 import { api } from './net.js';
-import { say, store } from './store.js';
+import { on, say, store } from './store.js';
 
 const failures = new Map(); // message id → what to show under it
-const waiting = new Map(); // message id → custom id being pressed
+const waiting = new Map(); // message id → the press that waits for its answer
 
 /** The line under a message whose last press failed, or ''. */
 export const failureOf = (id) => failures.get(id) ?? '';
 
 /** The custom id that waits for an answer on that message, or ''. */
-export const waitingOf = (id) => waiting.get(id) ?? '';
+export const waitingOf = (id) => waiting.get(id)?.custom_id ?? '';
+
+// A changed message is the answer, also when the news of it comes before the answer to our request:
+// whoever presses what they see now must not be ignored.
+on('messages', ({ what, id }) => { if (what === 'update') waiting.delete(id); });
 
 const redraw = (message) => say('messages', { what: 'update', channel: message.channel_id, id: message.id });
 
@@ -18,7 +22,7 @@ const redraw = (message) => say('messages', { what: 'update', channel: message.c
 export async function press(message, el, op, fields) {
   if (waiting.has(message.id)) return;
   failures.delete(message.id);
-  waiting.set(message.id, fields.custom_id);
+  waiting.set(message.id, fields);
   el.classList.add('waiting');
   el.setAttribute('aria-busy', 'true');
   try {
@@ -28,7 +32,7 @@ export async function press(message, el, op, fields) {
   } catch (error) {
     failures.set(message.id, error.message);
   } finally {
-    waiting.delete(message.id);
+    if (waiting.get(message.id) === fields) waiting.delete(message.id);
     redraw(message);
   }
 }

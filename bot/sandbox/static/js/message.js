@@ -12,7 +12,7 @@ import { dismiss, historyOf, say, store } from './store.js';
 import { longStamp, shortStamp, stamp } from './time.js';
 
 const GROUP_MS = 7 * 60_000; // Discord starts a new head after seven minutes
-const LOADING = 128;
+export const LOADING = 128;
 const EPHEMERAL = 64;
 const SUPPRESS_EMBEDS = 4;
 const PLAIN_TYPES = new Set([0, 19, 20, 23]);

@@ -1,0 +1,5 @@
+"""Older formats of a session log, and the chain of pure steps that reads them as the current one."""
+
+from engine.session.formats.chain import Log, is_older, migrate
+
+__all__ = ["Log", "is_older", "migrate"]
