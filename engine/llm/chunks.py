@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.codec import Json
 from engine.llm.adapter import Chunk
 from engine.llm.failure import Failure
 
@@ -51,9 +52,10 @@ def usage(counts: dict[str, int]) -> Chunk:
     return {"type": "usage", "usage": counts}
 
 
-def finished(kind: str) -> Chunk:
-    """A successful end: `stop`, `tool-calls` or `max-tokens`."""
-    return {"type": "finish", "reason": {"kind": kind}}
+def finished(kind: str, replay_state: Json = None) -> Chunk:
+    """A successful end: `stop`, `tool-calls` or `max-tokens`; with what the adapter wants back later."""
+    chunk: dict[str, Any] = {"type": "finish", "reason": {"kind": kind}}
+    return chunk if replay_state is None else chunk | {"replayState": replay_state}
 
 
 def failed(failure: Failure) -> Chunk:

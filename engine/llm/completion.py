@@ -14,7 +14,7 @@ from engine.codec import loads
 from engine.ids import new_id
 from engine.llm import chunks
 from engine.llm.adapter import Chunk
-from engine.llm.failure import Failure, LlmFailure, in_band_failure
+from engine.llm.failure import Failure, LlmFailure, garbled, in_band_failure
 from engine.llm.toolcalls import ToolCalls
 
 __all__ = ["REPLY_LIMIT", "CompletionReader", "read_usage"]
@@ -72,9 +72,9 @@ class CompletionReader:
         try:
             payload = loads(text)
         except ValueError:
-            raise _garbled("is not JSON") from None
+            raise garbled("is not JSON") from None
         if not isinstance(payload, Mapping):
-            raise _garbled("is not an object")
+            raise garbled("is not an object")
         return self.feed_payload(payload, event)
 
     def feed_payload(self, payload: Mapping[str, Any], event: str = "") -> list[Chunk]:
@@ -242,8 +242,3 @@ def _count_of(source: Mapping[str, Any], name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return max(0, int(value))
-
-
-def _garbled(what: str) -> LlmFailure:
-    # Decision 7: a garbled payload is a transport failure, worth another try.
-    return LlmFailure(Failure(f"The model server sent a part that {what}.", "TRANSPORT"))

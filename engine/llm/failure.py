@@ -15,7 +15,16 @@ from typing import Any
 
 from engine.errors import LlmError
 
-__all__ = ["Failure", "LlmFailure", "classify", "clip", "error_details", "in_band_failure", "retry_after_ms"]
+__all__ = [
+    "Failure",
+    "LlmFailure",
+    "classify",
+    "clip",
+    "error_details",
+    "garbled",
+    "in_band_failure",
+    "retry_after_ms",
+]
 
 # Longer server texts are HTML pages or echoed prompts; nobody reads more in a chat line.
 MESSAGE_LIMIT = 500
@@ -24,6 +33,7 @@ _QUOTA = re.compile(
     r"insufficient[ _](?:account )?(?:balance|quota|credits?|funds)|exceeded your current quota"
     r"|(?:quota|credits?|balance)[\w ]{0,30}(?:exhausted|used up|depleted)"
     r"|exhausted[\w ]{0,30}(?:quota|credits?)"
+    r"|balance is too low|billing_error"
     r"|out of credits|more credits|payment required|余额不足|欠费",
     re.IGNORECASE,
 )
@@ -31,6 +41,12 @@ _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size|limit)|maximum (?:prompt|input|sequence) length"
     r"|too many (?:input )?tokens"
     r"|(?:prompt|input|request)[\w ]{0,20} (?:is )?too long|exceed_context|reduce the length|max_model_len",
+    re.IGNORECASE,
+)
+# llama.cpp says it with status 500, OpenRouter with 404: neither heals by trying again.
+_CONTENT = re.compile(
+    r"(?:image|vision)[\w ]{0,20} (?:is |are )?not supported|(?:does not|doesn't) support (?:image|vision)"
+    r"|support image input",
     re.IGNORECASE,
 )
 _IN_BAND = (
@@ -91,6 +107,8 @@ def classify(status: int, text: str) -> str:
         return "QUOTA"
     if status in (401, 403):
         return "AUTH"
+    if _CONTENT.search(text):
+        return "UNSUPPORTED_CONTENT"
     if status == 429:
         return "RATE_LIMIT"
     if status in (400, 413):
@@ -104,7 +122,8 @@ def error_details(payload: Any) -> tuple[str, str, int | None]:
     """(text, code word, status) of an error body in any of the shapes that servers use.
 
     OpenAI and llama.cpp wrap it in `error`; vLLM puts `message` and a numeric `code` at the
-    top; FastAPI servers say `detail`. What cannot be read gives an empty text.
+    top; FastAPI servers say `detail`, with one entry for each field at fault. OpenAI names the
+    field in `param` too, if the text does not. What cannot be read gives an empty text.
     """
     if not isinstance(payload, Mapping):
         return (payload if isinstance(payload, str) else "", "", None)
@@ -113,11 +132,29 @@ def error_details(payload: Any) -> tuple[str, str, int | None]:
         return error, "", None
     if not isinstance(error, Mapping):
         return "", "", None
-    text = error.get("message") or error.get("detail") or error.get("msg") or ""
+    text = _error_text(error.get("message") or error.get("detail") or error.get("msg") or "")
+    param = error.get("param")
+    if text and isinstance(param, str) and param and param not in text:
+        text = f"{text} (parameter '{param}')"
     raw = error.get("code", error.get("status"))
     words = [str(word) for word in (raw, error.get("type")) if word is not None]
     status = int(raw) if isinstance(raw, int | str) and re.fullmatch(r"[45]\d\d", str(raw)) else None
-    return (text if isinstance(text, str) else str(text)), " ".join(words), status
+    return text, " ".join(words), status
+
+
+def _error_text(said: Any) -> str:
+    if not isinstance(said, list):
+        return said if isinstance(said, str) else str(said)
+    lines = []
+    for entry in said:
+        if isinstance(entry, Mapping) and isinstance(entry.get("msg"), str):
+            where = entry.get("loc")
+            path = [str(part) for part in where] if isinstance(where, list | tuple) else []
+            name = ".".join(path[1:] if path[:1] == ["body"] else path)
+            lines.append(f"{name}: {entry['msg']}" if name else entry["msg"])
+        else:
+            lines.append(str(entry))
+    return "; ".join(lines)
 
 
 def in_band_failure(payload: Any) -> Failure:
@@ -130,6 +167,8 @@ def in_band_failure(payload: Any) -> Failure:
         return Failure(message, "QUOTA")
     if _CONTEXT.search(f"{words} {text}"):
         return Failure(message, "CONTEXT_WINDOW_EXCEEDED")
+    if _CONTENT.search(text):
+        return Failure(message, "UNSUPPORTED_CONTENT")
     # The code word first: a text may mention anything.
     for source in (words, text):
         for pattern, code in _IN_BAND:
@@ -137,6 +176,11 @@ def in_band_failure(payload: Any) -> Failure:
                 return Failure(message, code)
     # A server that fails in mid-answer without a reason has mostly lost its own upstream.
     return Failure(message, "SERVER")
+
+
+def garbled(what: str) -> LlmFailure:
+    """The failure of a payload that cannot be read; decision 7: it is worth another try."""
+    return LlmFailure(Failure(f"The model server sent a part that {what}.", "TRANSPORT"))
 
 
 def retry_after_ms(headers: Mapping[str, str], now: datetime | None = None) -> int | None:

@@ -89,6 +89,10 @@ class SseParser:
             self._data.append(value)
         elif name == "event":
             self._event = value
+        elif name == "error":
+            # Not of the standard: llama.cpp of 2024 reports an error in mid-answer in a field of this name.
+            self._event = "error"
+            self._data.append(value)
         else:
             # A comment (empty name), `id`, `retry` or something unknown: nothing is kept of it.
             self._size -= len(line)

@@ -73,7 +73,7 @@ async def test_repairs_are_told_and_all_of_them_stand_in_the_details(scene: Scen
     assert done.text.endswith(
         "8 things were put right:\n"
         "- Keys stood in one text and were split at commas. (×7)\n"
-        "- “tags” held one text; it was read as a list."
+        "- One text stood where a list belongs."
     )
     # and *Details* is a file with every place
     details = await scene.human("Ana").click(done.message, "Details")

@@ -28,6 +28,7 @@ from tests.e2e.running import BRISK, Running, running_bot
 __all__ = ["GREETINGS", "Scene", "Story", "card_json", "set_scene"]
 
 _BUTTON, _COMPONENT = 2, 3  # Discord's numbers for a button, and for an interaction with one
+PEOPLE = ("Ana", "Ben", "Chen")
 GREETINGS = ("The door is open.", "It rains. The door is shut.", "Mira sits on the roof, {{user}}.")
 
 
@@ -96,18 +97,29 @@ class Scene:
                     return
                 await asyncio.sleep(0.01)
 
-    async def press_stale(self, who: str, message: Shown, custom_id: str) -> InteractionResult:
+    async def quiet(self, story: Story) -> None:
+        """Wait until the bot has looked at everything that was written in the story so far."""
+        store = self.bot.engine.store
+        async with asyncio.timeout(5):
+            while True:
+                row = await store.fetch_one("cursor_get", channel_id=int(story.thread))
+                people = [m for m in story.eyes.screen(story.thread) if not m.webhook and m.author in PEOPLE]
+                last = max(int(m.id) for m in people)
+                if row is not None and row["last_seen"] >= last:
+                    return
+                await asyncio.sleep(0.01)
+
+    async def press_stale(self, who: str, message: Shown, custom_id: str) -> Shown:
         """Press a button that this person's screen still shows, wherever the message has got to since.
 
-        Returns when the bot has answered with a word.
+        Returns what the bot tells them, and only them.
         """
+        person = self.human(who)
         place = self.wire.world.channels[message.channel_id]
         record = self.wire.world.messages[message.id]
         data = {"component_type": _BUTTON, "custom_id": custom_id, "id": 1}
-        made = self.wire.interactions.open(_COMPONENT, self.human(who).id, place, data, message=record)
-        result = InteractionResult(self.wire, made)
-        await self.human(who).wait_for(lambda: bool(result.ephemeral))
-        return result
+        self.wire.interactions.open(_COMPONENT, person.id, place, data, message=record)
+        return await person.sees(message.channel_id, lambda shown: shown.ephemeral)
 
     def story(self, opened: InteractionResult) -> Story:
         """The story that an answer of `/play new` names."""
@@ -178,6 +190,10 @@ class Story:
         return await self.scene.human(who).click(on.id, which)
 
     async def menu(self, message: Shown, name: str, *, who: str = "Ana") -> InteractionResult:
+        async with asyncio.timeout(5):
+            # People are slower than the disk: what they see has been written down by then.
+            while message.webhook and not await self.scene.bot.outbox.posts.by_message(int(message.id)):
+                await asyncio.sleep(0.01)
         return await self.scene.human(who).menu(message.id, name)
 
 
