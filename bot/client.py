@@ -54,15 +54,17 @@ _LONGEST_RATE_LIMIT = 30.0
 _LAST_WORDS = 6.0
 
 
-class _Tree(app_commands.CommandTree[Any]):
-    async def interaction_check(self, interaction: discord.Interaction, /) -> bool:
+class _Tree(app_commands.CommandTree["Inglenook"]):
+    async def interaction_check(self, interaction: discord.Interaction[Inglenook], /) -> bool:
         if not interaction.client.closing:
             return True
         if interaction.type is not discord.InteractionType.autocomplete:
             await failures.answer(interaction, t(interaction.locale, "error.closing"))
         return False
 
-    async def on_error(self, interaction: discord.Interaction, error: app_commands.AppCommandError) -> None:
+    async def on_error(
+        self, interaction: discord.Interaction[Inglenook], error: app_commands.AppCommandError
+    ) -> None:
         await failures.tell(interaction, error)
 
 

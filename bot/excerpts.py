@@ -12,13 +12,14 @@ __all__ = ["clip", "one_line", "plain", "prose", "size"]
 
 _ELLIPSIS = "…"
 _EMPHASIS = re.compile(r"[*`]+|__|~~|\|\|")
+_WORD = 20  # code points; what is longer without a space is no word of a Western language
 _GRAPHEME = 32  # code points; the longest emoji in use have 10, and text made to hurt is cut anyway
 
 
 def clip(text: str, chars: int, most_bytes: int | None = None) -> str:
     """The text, or its beginning with `…`: at most `chars` code points and `most_bytes` of UTF-8.
 
-    Never cuts through a visible character.
+    Never cuts through a visible character, nor through a word when a space is near.
     """
     if len(text) <= chars and (most_bytes is None or len(text.encode()) <= most_bytes):
         return text
@@ -30,6 +31,9 @@ def clip(text: str, chars: int, most_bytes: int | None = None) -> str:
         if is_grapheme_border(text, end - back):
             end -= back
             break
+    space = text.rfind(" ", max(0, end - _WORD), end)
+    if space > 0 and text[end - 1 : end + 1].isalnum():
+        end = space
     # Half an escape would escape the ellipsis, or what comes after.
     kept = text[:end].rstrip()
     if (len(kept) - len(kept.rstrip("\\"))) % 2:

@@ -69,6 +69,9 @@ def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
 async def tell(interaction: discord.Interaction, error: BaseException) -> None:
     """Answer a failed interaction, only for the person who made it."""
     cause = _cause(error)
+    if getattr(interaction.client, "closing", False):
+        log.info("interaction.cut_off", error=repr(cause))
+        return
     if isinstance(cause, discord.HTTPException) and cause.code in _EXPIRED:
         log.info("interaction.expired", code=cause.code)
         return

@@ -16,7 +16,7 @@ from bot.outbox import Outbox, Place
 from bot.stage import GREETING, Stage
 from engine.errors import PlayError
 from engine.host import Engine
-from engine.play import Head, Node, UserText
+from engine.play import Head, Node, Playthrough, UserText
 from engine.storage import Store
 
 __all__ = ["Moves", "Target"]
@@ -87,10 +87,18 @@ class Moves:
 
     async def concerns_others(
         self, target: Target, user_id: int
-    ) -> tuple[Sequence[Node], Sequence[UserText]]:
-        """The exchanges that a rewind would set aside, and the words in them that others said."""
+    ) -> tuple[int, Sequence[UserText]]:
+        """How many exchanges a rewind would set aside, and the words in them that others said.
+
+        Raises PlayError PLAY_BUSY while an answer is being written.
+        """
+        play = await self._engine.plays.get(target.play_id)
+        agent = self._engine.agents.get(await self._engine.plays.current_session(play))
+        if agent is not None and agent.status == "running":
+            raise PlayError("An answer is being written.", code="PLAY_BUSY")
         nodes, words = await self._engine.plays.after(target.play_id, target.node_id)
-        return nodes, [word for word in words if word.author_id != str(user_id)]
+        # Words that were never answered are an exchange to whoever said them.
+        return max(len(nodes), 1), [word for word in words if word.author_id != str(user_id)]
 
     async def rewind(self, target: Target, who: str) -> Head:
         """Go on from an earlier exchange. Says so in the channel, with a way back. Returns the new head."""
@@ -118,9 +126,9 @@ class Moves:
     async def undo(self, play_id: str, previous: Head, session_id: str) -> None:
         """Take a rewind back: the story stands where it stood, and the channel tells it again."""
         play = await self._engine.plays.get(play_id)
-        if play.head.session_id != session_id:
-            raise PlayError("The story has gone on since.", code="PLAY_CANNOT_UNDO")
         before = [node.id for node in (await self._engine.plays.timeline(play_id)).path()]
+        if play.head.session_id != session_id or await self._gone_on(play):
+            raise PlayError("The story has gone on since.", code="PLAY_CANNOT_UNDO")
         await self._engine.plays.restore_head(play_id, previous, play.head)
         path = [node.id for node in (await self._engine.plays.timeline(play_id)).path()]
         binding = self._bindings.of_play(play_id)
@@ -137,6 +145,15 @@ class Moves:
         """Say the unanswered words again."""
         play = await self._engine.plays.get(play_id)
         await self._engine.plays.retry(play_id, play.head)
+
+    async def _gone_on(self, play: Playthrough) -> bool:
+        """Whether anything was said in the head's own session, into which a rewind has led."""
+        timeline = await self._engine.plays.timeline(play.id)
+        node = timeline.node(play.head.node_id) if play.head.node_id is not None else None
+        if node is not None and node.adopted.session_id == play.head.session_id:
+            return True
+        _, words = await self._engine.plays.after(play.id, play.head.node_id)
+        return bool(words)
 
     async def _standing(self, play_id: str, node_id: str, variant_id: str) -> tuple[Node, Head]:
         timeline = await self._engine.plays.timeline(play_id)

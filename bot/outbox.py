@@ -97,7 +97,7 @@ class Outbox:
 
         `stop` builds the row under the last message while it writes.
         """
-        self._chore(self._clear_failures(place))
+        self._chore(self.pass_on(place.channel_id, place.play_id))
         reply = Reply(self._desk, place, face, stop)
         self._replies.add(reply)
         reply.on_done(lambda: self._replies.discard(reply))
@@ -160,6 +160,14 @@ class Outbox:
     async def discard(self, place: Place) -> Delivery:
         """Delete the messages at `place`."""
         return await self._show(place, ANYBODY, [], buttons=None, footer=None)
+
+    async def pass_on(self, channel_id: int, play_id: str) -> None:
+        """The story goes on: take away its failures and passing notices in the channel. Best effort."""
+        posts = await self.posts.of_kind(play_id, channel_id, "failure")
+        for post in {post.spot: post for post in posts}.values():
+            place = Place(channel_id, play_id, post.session_id, post.turn, "failure", post.node_id)
+            if (await self.discard(place)).trouble is not None:
+                await self.posts.deleted(*(each for each in posts if each.spot == post.spot))
 
     async def remove(self, channel_id: int, message_ids: Sequence[int]) -> Removal:
         """Delete messages of anybody: in one request where the bot may, else those that it may."""
@@ -236,16 +244,6 @@ class Outbox:
             log.warning("outbox.undelivered", channel=place.channel_id, trouble=error.trouble)
             posts = canvas.posts if canvas is not None else ()
             return Delivery(posts, error.trouble, error.detail)
-
-    async def _clear_failures(self, place: Place) -> None:
-        found = await self.posts.of_kind(place.play_id, place.channel_id, "failure")
-        for post in found:
-            try:
-                await self._courier.turn(place.channel_id, Priority.CHORE)
-                await self._courier.delete(post)
-            except Undelivered as error:
-                log.info("outbox.failure_stays", channel=place.channel_id, trouble=error.trouble)
-            await self.posts.deleted(post)
 
     async def _strip(self, post: Post) -> None:
         try:

@@ -209,7 +209,9 @@ def _tokens(tokens: Sequence[tuple[str, int]], locale: str) -> str:
     return f"**{total}**\n-# {fields}"
 
 
-def _remarks(remarks: Sequence[Diagnostic], locale: str) -> str:
+def _remarks(all_remarks: Sequence[Diagnostic], locale: str) -> str:
+    """The warnings; what is only worth knowing stands in the details."""
+    remarks = [remark for remark in all_remarks if remark.severity == "warning"]
     if not remarks:
         return ""
     # A book of a hundred entries with the same slip was put right in one way, a hundred times.

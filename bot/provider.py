@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import resources
 
 from bot.settings import ModelSettings, Settings
-from engine.llm import Adapter, CallConfig, Catalogue, ModelInfo, Narrator, OpenAiAdapter, ServerSettings
+from engine.llm import (
+    Adapter,
+    AnthropicAdapter,
+    CallConfig,
+    Catalogue,
+    Narrator,
+    OpenAiAdapter,
+    ServerSettings,
+)
 
 __all__ = ["adapter", "call_config"]
 
@@ -18,17 +25,16 @@ def adapter(settings: Settings) -> Adapter:
     model = settings.model
     if model.provider == "narrator":
         return Narrator(words_per_second=settings.narrator.words_per_second)
-    assert model.base_url is not None  # the settings refuse "openai" without it
-    return OpenAiAdapter(
-        model.provider,
-        ServerSettings(
-            base_url=model.base_url,
-            api_key=model.api_key.get_secret_value() if model.api_key else None,
-            connect_timeout_s=model.connect_timeout,
-            idle_timeout_s=model.idle_timeout,
-        ),
-        _catalogue(model),
+    assert model.base_url is not None  # the settings fill it in
+    server = ServerSettings(
+        base_url=model.base_url,
+        api_key=model.api_key.get_secret_value() if model.api_key else None,
+        connect_timeout_s=model.connect_timeout,
+        idle_timeout_s=model.idle_timeout,
     )
+    # The others speak one protocol; how they differ stands in the catalogue under their names.
+    kind = AnthropicAdapter if model.provider == "anthropic" else OpenAiAdapter
+    return kind(model.provider, server, _catalogue(model))
 
 
 def call_config(settings: Settings) -> CallConfig:
@@ -39,6 +45,7 @@ def call_config(settings: Settings) -> CallConfig:
         model=model.model or NARRATOR_MODEL,
         temperature=model.temperature,
         max_tokens=model.max_tokens,
+        reasoning_effort=model.reasoning_effort,
     )
 
 
@@ -48,19 +55,7 @@ def _catalogue(model: ModelSettings) -> Catalogue:
     catalogue = Catalogue.parse(shipped.read_text(encoding="utf-8"), name="config/models.toml")
     if model.catalogue is not None:
         catalogue = catalogue.extended(Catalogue.load(model.catalogue))
-    return catalogue if model.context_window is None else _WithWindow(catalogue, model.context_window)
-
-
-class _WithWindow(Catalogue):
-    """What another catalogue knows, except for the context window."""
-
-    def __init__(self, known: Catalogue, window: int) -> None:
-        super().__init__()
-        self._known = known
-        self._window = window
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def find(self, provider: str, model: str) -> ModelInfo:
-        return replace(self._known.find(provider, model), context_window=self._window)
+    if model.context_window is not None:
+        window = f'[[model]]\nmodel = "*"\ncontext_window = {model.context_window}\n'
+        catalogue = catalogue.extended(Catalogue.parse(window))
+    return catalogue

@@ -131,10 +131,34 @@ class StorageSettings(_Section):
     path: Path = Path("data/inglenook.db")
 
 
-class ModelSettings(_Section):
-    """Who writes the answers. Times in seconds, sizes in tokens."""
+# Where a provider is unless the settings say otherwise: the service's own address, or this machine
+# and the port that the program takes by itself.
+_MODEL_ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "koboldcpp": "http://127.0.0.1:5001/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+}
 
-    provider: Literal["narrator", "openai"] = "narrator"
+
+class ModelSettings(_Section):
+    """Who writes the answers. Times in seconds, sizes in tokens; a known `base_url` is filled in."""
+
+    provider: Literal[
+        "narrator",
+        "openai",
+        "deepseek",
+        "anthropic",
+        "openrouter",
+        "llama.cpp",
+        "koboldcpp",
+        "vllm",
+        "ollama",
+    ] = "narrator"
     base_url: ModelAddress | None = None
     model: str | None = Field(default=None, min_length=1)
     api_key: Secret | None = None
@@ -142,15 +166,32 @@ class ModelSettings(_Section):
     catalogue: Path | None = None
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
+    reasoning_effort: str | None = Field(default=None, min_length=1)
     connect_timeout: float = Field(default=10.0, gt=0)
     idle_timeout: float = Field(default=90.0, gt=0)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_address(cls, values: object) -> object:
+        if isinstance(values, dict) and values.get("base_url") is None:
+            address = _MODEL_ADDRESSES.get(str(values.get("provider")))
+            return values if address is None else {**values, "base_url": address}
+        return values
+
     @model_validator(mode="after")
     def _reachable(self) -> ModelSettings:
-        if self.provider == "openai":
-            for name in ("base_url", "model"):
-                if getattr(self, name) is None:
-                    raise Wrong(name, 'is needed when model.provider is "openai"')
+        if self.provider == "narrator":
+            return self
+        if self.model is None:
+            raise Wrong("model", f'is needed when model.provider is "{self.provider}"')
+        usual = _MODEL_ADDRESSES[self.provider]
+        if self.base_url == usual and usual.startswith("https://") and self.api_key is None:
+            # Else a forgotten address would send a story to a service that nobody meant.
+            if self.provider == "openai":
+                raise Wrong(
+                    "base_url", 'is needed when model.provider is "openai", unless there is an api_key'
+                )
+            raise Wrong("api_key", f'is needed when model.provider is "{self.provider}"')
         return self
 
 

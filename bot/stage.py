@@ -127,6 +127,8 @@ class Stage:
                     variant_id=node.adopted.id,
                 )
             await self._outbox.unbutton(place)
+            # Those of turns that failed just before this one began may have come late.
+            await self._outbox.pass_on(channel_id, play.id)
             if ended.waiting and _stopped(ended):
                 await self.tell_waiting(play.id, "answer.stopped_waiting", ended.waiting)
             return

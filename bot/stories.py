@@ -157,7 +157,11 @@ class Stories:
         text = self._top_text(parent, play, card, user_name)
         picture = await self._engine.library.avatar(card.id)
         if isinstance(parent, discord.ForumChannel):
-            made = await parent.create_thread(name=play.title, content=text, files=_files(picture))
+            # Where a forum wants a tag, any of its own is better than no story.
+            tags = parent.available_tags[:1] if parent.flags.require_tag else []
+            made = await parent.create_thread(
+                name=play.title, content=text, files=_files(picture), applied_tags=tags
+            )
             return made.thread, made.message
         thread = await parent.create_thread(name=play.title, type=discord.ChannelType.public_thread)
         try:

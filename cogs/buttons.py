@@ -78,7 +78,9 @@ class Buttons(commands.Cog):
                 await failures.dismiss(interaction)  # it was answered meanwhile
 
     async def _skip(self, interaction: discord.Interaction, play: str) -> None:
+        """Leave unanswered what the line tells of; the next words take it along."""
         await interaction.response.defer()
+        await self.bot.engine.plays.skip(play)
         await failures.dismiss(interaction)
         await failures.answer(interaction, t(interaction.locale, "restart.skipped"))
 

@@ -56,12 +56,12 @@ class Menus(commands.Cog):
 
     async def _asked(self, interaction: discord.Interaction, target: Target, op: str) -> bool:
         """Ask once if others' words are concerned. True when the question was asked."""
-        nodes, words = await self.bot.moves.concerns_others(target, interaction.user.id)
+        exchanges, words = await self.bot.moves.concerns_others(target, interaction.user.id)
         if not words:
             return False
         names = ", ".join(dict.fromkeys(word.persona_name or word.author_name for word in words))
         await interaction.followup.send(
-            t(interaction.locale, "rewind.confirm", n=len(nodes), names=names),
+            t(interaction.locale, "rewind.confirm", n=exchanges, names=names),
             view=rows.confirm_row(op, (target.play_id, target.node_id or ""), str(interaction.locale)),
             ephemeral=True,
         )

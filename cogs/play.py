@@ -9,17 +9,20 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot import failures, rows
+from bot.choices import CardOption, choice_name, resolve
 from bot.client import Inglenook
+from bot.excerpts import one_line
 from bot.i18n import label, t
 from bot.stories import StoryParent, owner_of
-from engine.errors import InputError, PlayError
+from bot.venues import story_parent
+from engine.errors import NotFound, PlayError
 from engine.library import ResourceRow
 from engine.play import Playthrough
 
 __all__ = ["Play", "setup"]
 
 _CHOICES = 25  # what Discord shows in one list
-_CHOICE_NAME = 100
+_DESCRIPTION = 100  # characters of a line under a choice
 
 
 class Play(
@@ -41,38 +44,43 @@ class Play(
     @app_commands.command(
         name=label("commands.play.new.name"), description=label("commands.play.new.description")
     )
+    @app_commands.rename(
+        card=label("commands.play.new.options.card.name"),
+        title=label("commands.play.new.options.title.name"),
+    )
     @app_commands.describe(
         card=label("commands.play.new.options.card.description"),
         title=label("commands.play.new.options.title.description"),
     )
     @app_commands.guild_only()
     async def new(
-        self, interaction: discord.Interaction, card: str | None = None, title: str | None = None
+        self, interaction: discord.Interaction, card: CardOption | None = None, title: str | None = None
     ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        parent = _parent(interaction)
-        library = self.bot.engine.library
-        owner = owner_of(interaction.guild, interaction.user.id)
+        parent = story_parent(interaction)
         if card is not None:
-            await self.open(interaction, parent, await library.resolve(owner, "card", card), title)
+            meant: ResourceRow | None = await resolve(interaction, "card", card)
+        else:
+            meant = await self._default_card(parent)
+        if meant is not None:
+            await self.open(interaction, parent, meant, title)
             return
-        defaults = await self.bot.bindings.defaults(parent.guild.id, parent.id)
-        if defaults.card_id is not None:
-            chosen = await library.get(defaults.card_id, owner=owner)
-            await self.open(interaction, parent, chosen, title)
-            return
-        cards = await library.search(owner, "card")
+        cards = await self.bot.engine.library.search(owner_of(parent.guild, 0), "card", limit=_CHOICES)
         if not cards:
             await interaction.followup.send(t(interaction.locale, "card.list_empty"), ephemeral=True)
             return
         view = _Gallery(self, parent, cards, title, str(interaction.locale))
         await interaction.followup.send(t(interaction.locale, "play.choose_card"), view=view, ephemeral=True)
 
-    @new.autocomplete("card")
-    async def _cards(self, interaction: discord.Interaction, current: str) -> list[app_commands.Choice[str]]:
-        owner = owner_of(interaction.guild, interaction.user.id)
-        found = await self.bot.engine.library.search(owner, "card", current, _CHOICES)
-        return [app_commands.Choice(name=_named(row)[:_CHOICE_NAME], value=row.id) for row in found]
+    async def _default_card(self, parent: StoryParent) -> ResourceRow | None:
+        """The card that stories in this channel start with, unless it has left the library."""
+        defaults = await self.bot.bindings.defaults(parent.guild.id, parent.id)
+        if defaults.card_id is None:
+            return None
+        try:
+            return await self.bot.engine.library.get(defaults.card_id, owner=owner_of(parent.guild, 0))
+        except NotFound:
+            return None
 
     @app_commands.command(
         name=label("commands.play.info.name"), description=label("commands.play.info.description")
@@ -136,7 +144,7 @@ class Play(
         face = await self.bot.faces.of_play(play.id)
         preset = t(locale, "preset.builtin")
         if selection.preset_id is not None:
-            preset = (await engine.library.get(selection.preset_id)).name
+            preset = (await engine.library.preset(selection.preset_id)).name
         path = timeline.path()
         players: dict[str, None] = {}
         for node in path:
@@ -176,9 +184,9 @@ class _Gallery(discord.ui.View):
             placeholder=t(locale, "play.choose_card_placeholder"),
             options=[
                 discord.SelectOption(
-                    label=_named(row)[:_CHOICE_NAME],
+                    label=choice_name(row, locale),
                     value=row.id,
-                    description=str(row.summary.get("line", ""))[:_CHOICE_NAME] or None,
+                    description=one_line(str(row.summary.get("line", "")), _DESCRIPTION) or None,
                 )
                 for row in cards
             ],
@@ -198,24 +206,10 @@ class _Gallery(discord.ui.View):
         await failures.tell(interaction, error)
 
 
-def _named(row: ResourceRow) -> str:
-    return f"{row.name} 🔞" if row.nsfw else row.name
-
-
 def _channel_id(interaction: discord.Interaction) -> int:
     if interaction.channel_id is None:
         raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
     return interaction.channel_id
-
-
-def _parent(interaction: discord.Interaction) -> StoryParent:
-    """Where a story can be opened: this channel, or the one that this thread is in."""
-    channel = interaction.channel
-    if isinstance(channel, discord.Thread):
-        channel = channel.parent
-    if not isinstance(channel, discord.TextChannel | discord.ForumChannel):
-        raise InputError("Stories cannot be opened here.", code="NOT_HERE")
-    return channel
 
 
 def _check_owner(interaction: discord.Interaction, play: Playthrough) -> None:

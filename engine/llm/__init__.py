@@ -7,24 +7,29 @@ what went wrong (`Failure`), never a provider's own shapes.
 from __future__ import annotations
 
 from engine.llm.adapter import Adapter, Chunk, LlmRequest, Message
+from engine.llm.anthropic import AnthropicAdapter
 from engine.llm.boundary import guarded
 from engine.llm.catalogue import Catalogue
 from engine.llm.config import CallConfig
 from engine.llm.failure import Failure, LlmFailure
-from engine.llm.model import Dialect, ModelInfo, Price
+from engine.llm.model import Dialect, ImageLimits, ModelInfo, Price
 from engine.llm.narrator import Narrator
-from engine.llm.openai import OpenAiAdapter, ServerSettings
+from engine.llm.openai import OpenAiAdapter
 from engine.llm.registry import Llm, PreparedCall
+from engine.llm.rejection import rejected_parameter
 from engine.llm.retry import RetryPolicy
+from engine.llm.server import ServerSettings
 
 __all__ = [
     "ALLOW_REMOTE_HOSTS",
     "Adapter",
+    "AnthropicAdapter",
     "CallConfig",
     "Catalogue",
     "Chunk",
     "Dialect",
     "Failure",
+    "ImageLimits",
     "Llm",
     "LlmFailure",
     "LlmRequest",
@@ -37,6 +42,7 @@ __all__ = [
     "RetryPolicy",
     "ServerSettings",
     "guarded",
+    "rejected_parameter",
 ]
 
 ALLOW_REMOTE_HOSTS = True

@@ -14,6 +14,7 @@ from engine.codec import loads
 from engine.ids import new_id
 from engine.llm import chunks
 from engine.llm.adapter import Chunk
+from engine.llm.details import Details
 from engine.llm.failure import Failure, LlmFailure, garbled, in_band_failure
 from engine.llm.toolcalls import ToolCalls
 
@@ -47,6 +48,7 @@ class CompletionReader:
         self._pieces: list[str] = []
         self._blank: list[str] = []  # white space that may open a text block, if text follows
         self._calls = ToolCalls(self._take_index, new_call_id or (lambda: new_id("call")))
+        self._details = Details()
         self._reason: str | None = None
         self._usage: dict[str, int] | None = None
         self._marker = False  # [DONE] was seen
@@ -77,8 +79,14 @@ class CompletionReader:
             raise garbled("is not an object")
         return self.feed_payload(payload, event)
 
+    def feed_whole(self, payload: Mapping[str, Any]) -> list[Chunk] | None:
+        """A whole completion from a server that does not stream; None when it is none."""
+        out = self.feed_payload(payload)
+        self._marker = True
+        return out if isinstance(payload.get("choices"), list) else None
+
     def feed_payload(self, payload: Mapping[str, Any], event: str = "") -> list[Chunk]:
-        """One decoded payload: a stream part, or a whole completion from a server that does not stream."""
+        """One decoded payload: a stream part, or a whole completion."""
         if payload.get("error") or event == "error" or payload.get("object") == "error":
             raise LlmFailure(in_band_failure(payload))
         if isinstance(usage := payload.get("usage"), Mapping):
@@ -102,7 +110,10 @@ class CompletionReader:
             out += self._calls.end()
         if self._usage is not None:
             out.append(chunks.usage(self._usage))
-        out.append(chunks.finished(ending) if isinstance(ending, str) else chunks.failed(ending))
+        if isinstance(ending, str):
+            out.append(chunks.finished(ending, self._details.replay_state))
+        else:
+            out.append(chunks.failed(ending))
         return out
 
     # -- parts ---------------------------------------------------------------------------------
@@ -122,6 +133,7 @@ class CompletionReader:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
             self._reasoning(reasoning, out)
+        self._count(self._details.feed(delta.get("reasoning_details")))
         content = delta.get("content")
         if isinstance(content, str):
             self._text(content, out)

@@ -47,7 +47,8 @@ class CallConfig:
 
     def without(self, *parameters: str) -> CallConfig:
         """The config with these parameters (recorded names, as `maxTokens`) left to the model."""
-        return replace(self, **{_FIELDS[name]: None for name in parameters})
+        nothing: dict[str, Any] = {_FIELDS[name]: None for name in parameters}
+        return replace(self, **nothing)
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> CallConfig:

@@ -13,9 +13,13 @@ from engine.llm.boundary import guarded
 from engine.llm.config import CallConfig
 from engine.llm.failure import Failure, LlmFailure
 from engine.llm.model import ModelInfo, SystemPromptUpdate
+from engine.llm.replay import stripped
 from engine.llm.retry import RetryPolicy
 
 __all__ = ["Llm", "PreparedCall"]
+
+# Efforts with which a model does not reason; without a word most hybrid models do not either.
+_NO_REASONING = (None, "off", "none")
 
 
 @dataclass(slots=True)
@@ -25,19 +29,28 @@ class _Registration:
     active: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """A config as it will be sent; `defaults` and `omitted` are recorded names of its fields."""
+
+    config: CallConfig
+    defaults: frozenset[str]
+    omitted: frozenset[str]
+
+
 class PreparedCall:
     """A call that is checked, filled in and bound to one registration. It is dispatched once.
 
     `adapter_defaults` names the fields of `config` (wire names) that the adapter filled; they
     are taken out before the next call is configured, so that another route fills its own.
+    `omitted` names those that were asked for and taken out, because the model is known to refuse them.
     """
 
-    def __init__(
-        self, registration: _Registration, config: CallConfig, info: ModelInfo, defaults: frozenset[str]
-    ) -> None:
-        self.config = config
+    def __init__(self, registration: _Registration, resolved: _Resolved, info: ModelInfo) -> None:
+        self.config = resolved.config
         self.info = info
-        self.adapter_defaults = defaults
+        self.adapter_defaults = resolved.defaults
+        self.omitted = resolved.omitted
         self._registration = registration
         self._spent = False
 
@@ -71,6 +84,9 @@ class PreparedCall:
             raise _refused("INVALID_PREPARED_CALL", "The provider was removed after the call was prepared.")
         self._spent = True
         adapter = self._registration.adapter
+        messages = stripped(request.messages, adapter.provider)
+        if messages is not request.messages:
+            request = replace(request, messages=messages)
         return guarded(adapter.stream(request, token), token, provider=adapter.provider)
 
 
@@ -111,19 +127,20 @@ class Llm:
         return self._registration(provider).adapter.model_info(model)
 
     def resolve_call_config(self, config: CallConfig) -> CallConfig:
-        """The config with the adapter's defaults filled in. A preflight: it binds nothing.
+        """The config with the adapter's defaults filled in, without what the model is known to refuse.
+
+        A preflight: it binds nothing.
 
         Raises LlmFailure NO_ADAPTER, or UNSUPPORTED_REASONING_EFFORT for an effort that the
         model does not have: nothing is clamped and no alias is guessed (spec agent-loop 5.4).
         """
-        return _resolve(config, self.model_info(config.provider, config.model))[0]
+        return _resolve(config, self.model_info(config.provider, config.model)).config
 
     def prepare_call(self, config: CallConfig) -> PreparedCall:
         """Resolve and bind to the adapter that serves the provider now. Raises as `resolve_call_config`."""
         registration = self._registration(config.provider)
         info = registration.adapter.model_info(config.model)
-        resolved, defaults = _resolve(config, info)
-        return PreparedCall(registration, resolved, info, defaults)
+        return PreparedCall(registration, _resolve(config, info), info)
 
     async def aclose(self) -> None:
         """Close every adapter that was ever registered. Safe to call twice."""
@@ -140,7 +157,7 @@ class Llm:
         return registration
 
 
-def _resolve(config: CallConfig, info: ModelInfo) -> tuple[CallConfig, frozenset[str]]:
+def _resolve(config: CallConfig, info: ModelInfo) -> _Resolved:
     efforts, effort = info.reasoning_efforts, config.reasoning_effort
     if effort is not None and efforts is not None and effort not in efforts:
         known = ", ".join(efforts) or "none"
@@ -155,7 +172,11 @@ def _resolve(config: CallConfig, info: ModelInfo) -> tuple[CallConfig, frozenset
     if config.max_tokens is None and info.default_max_tokens is not None:
         config = replace(config, max_tokens=info.default_max_tokens)
         defaults.add("maxTokens")
-    return config, frozenset(defaults)
+    refused: frozenset[str] = info.dialect.refuses
+    if config.reasoning_effort not in _NO_REASONING:
+        refused = refused | info.dialect.thinking_refuses
+    omitted = refused & config.to_wire().keys()
+    return _Resolved(config.without(*omitted), frozenset(defaults), omitted)
 
 
 def _refused(code: str, message: str) -> LlmFailure:

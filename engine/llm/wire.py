@@ -6,18 +6,19 @@ refuse an empty or unseen part.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.llm.adapter import LlmRequest, Message
+from engine.llm.config import CallConfig
+from engine.llm.content import EMPTY_RESULT, block_text, text_of
+from engine.llm.details import PROTOCOL, details_of
 from engine.llm.failure import Failure, LlmFailure
+from engine.llm.images import Pictures, visible_pictures
 from engine.llm.model import Dialect, ModelInfo
+from engine.llm.replay import own_state
 
-__all__ = ["EMPTY_RESULT", "chat_messages", "request_body"]
-
-EMPTY_RESULT = "(no output)"
-"""What stands for an empty tool result: several servers refuse an empty string there."""
+__all__ = ["chat_messages", "request_body"]
 
 
 def request_body(request: LlmRequest, info: ModelInfo, *, include_usage: bool = True) -> dict[str, Any]:
@@ -26,11 +27,10 @@ def request_body(request: LlmRequest, info: ModelInfo, *, include_usage: bool = 
     Fields that the config leaves out are left out. An empty `stop` is too: some servers refuse
     an empty list, and it asks for nothing.
     """
-    config = request.config
-    images = request.images if "image" in info.modalities else {}
+    config, dialect = request.config, info.dialect
     body: dict[str, Any] = {
         "model": config.model,
-        "messages": chat_messages(request.messages, info.dialect, images),
+        "messages": chat_messages(request, dialect, visible_pictures(request, info)),
         "stream": True,
     }
     if include_usage:
@@ -38,46 +38,46 @@ def request_body(request: LlmRequest, info: ModelInfo, *, include_usage: bool = 
     if config.temperature is not None:
         body["temperature"] = config.temperature
     if config.max_tokens is not None:
-        body[info.dialect.max_tokens_field] = config.max_tokens
+        body[dialect.max_tokens_field] = config.max_tokens
     if config.stop:
-        body["stop"] = list(config.stop)
+        body["stop"] = list(config.stop[: dialect.stop_limit])
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    body |= _effort(config.reasoning_effort, info.dialect)
-    return body
+    return body | _effort(config.reasoning_effort, dialect)
 
 
-def chat_messages(
-    messages: Sequence[Message], dialect: Dialect, images: Mapping[str, bytes]
-) -> list[dict[str, Any]]:
-    """`messages` in wire form, in their order. Raises LlmFailure INVALID_REQUEST without a user message."""
-    if not any(message["role"] == "user" for message in messages):
+def chat_messages(request: LlmRequest, dialect: Dialect, pictures: Pictures) -> list[dict[str, Any]]:
+    """The messages in wire form, in their order. Raises LlmFailure INVALID_REQUEST without a user message."""
+    if not any(message["role"] == "user" for message in request.messages):
         raise LlmFailure(Failure("There is nothing to answer: no user message.", "INVALID_REQUEST"))
     wire = []
-    for message in messages:
+    for message in request.messages:
         role, content = message["role"], message["content"]
         if role == "assistant":
-            wire.append(_assistant(content, dialect))
+            wire.append(_assistant(message, request.config, dialect))
         elif role == "tool":
-            text = _text(content)
+            text = text_of(content)
             wire.append(
                 {"role": "tool", "tool_call_id": message["toolCallId"], "content": text or EMPTY_RESULT}
             )
         elif role == "user":
-            wire.append({"role": "user", "content": _user(content, images)})
-        elif text := _text(content):
+            wire.append({"role": "user", "content": _user(content, pictures)})
+        elif text := text_of(content):
             # `developer` messages announce tool changes; the tools themselves go in `tools`.
             wire.append({"role": "system", "content": text})
     return wire
 
 
-def _assistant(content: Sequence[Mapping[str, Any]], dialect: Dialect) -> dict[str, Any]:
+def _assistant(message: Message, config: CallConfig, dialect: Dialect) -> dict[str, Any]:
+    content = message["content"]
     # Null content without tool calls is refused for good by DeepSeek: always a string.
-    wire: dict[str, Any] = {"role": "assistant", "content": _text(content, between="")}
+    wire: dict[str, Any] = {"role": "assistant", "content": text_of(content, between="")}
     if dialect.reasoning_history:
         reasoning = "".join(block["text"] for block in content if block["type"] == "reasoning")
         if reasoning:
             wire["reasoning_content"] = reasoning
+    if dialect.reasoning_details and (details := details_of(own_state(message, config, PROTOCOL))):
+        wire["reasoning_details"] = details
     calls = [
         {
             "id": block["id"],
@@ -92,43 +92,17 @@ def _assistant(content: Sequence[Mapping[str, Any]], dialect: Dialect) -> dict[s
     return wire
 
 
-def _user(content: Sequence[Mapping[str, Any]], images: Mapping[str, bytes]) -> str | list[dict[str, Any]]:
-    if not any(_image_bytes(block, images) for block in content):
-        return _text(content)
+def _user(content: Sequence[Mapping[str, Any]], pictures: Pictures) -> str | list[dict[str, Any]]:
+    if not any(pictures.of(block) for block in content):
+        return text_of(content)
     parts: list[dict[str, Any]] = []
     for block in content:
-        if data := _image_bytes(block, images):
-            encoded = base64.b64encode(data).decode("ascii")
-            url = f"data:{block['attachment']['mediaType']};base64,{encoded}"
+        if picture := pictures.of(block):
+            url = f"data:{picture.media_type};base64,{picture.base64}"
             parts.append({"type": "image_url", "image_url": {"url": url}})
-        elif text := _block_text(block):
+        elif text := block_text(block):
             parts.append({"type": "text", "text": text})
     return parts
-
-
-def _image_bytes(block: Mapping[str, Any], images: Mapping[str, bytes]) -> bytes | None:
-    if block["type"] != "image" or block.get("offloaded"):
-        return None
-    return images.get(block["attachment"]["attachmentId"])
-
-
-def _text(content: Sequence[Mapping[str, Any]], between: str = "\n\n") -> str:
-    """The text of the blocks: paragraphs of their own, except where a model wrote them in one go."""
-    return between.join(text for block in content if (text := _block_text(block)))
-
-
-def _block_text(block: Mapping[str, Any]) -> str:
-    """What a block says in words: its text, a name for what cannot be shown, nothing for the rest."""
-    kind = block["type"]
-    if kind == "text":
-        return str(block["text"])
-    if kind in ("image", "file"):
-        attachment = block.get("attachment", {})
-        facts = [str(attachment.get("name") or "without a name")]
-        if kind == "image" and attachment.get("width") and attachment.get("height"):
-            facts.append(f"{attachment['width']}×{attachment['height']}")
-        return f"[{kind}: {', '.join(facts)}]"
-    return ""
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,8 +113,15 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 def _effort(effort: str | None, dialect: Dialect) -> dict[str, Any]:
     if effort is None:
         return {}
-    if not dialect.thinking_switch:
-        return {"reasoning_effort": effort}
-    if effort == "off":
-        return {"thinking": {"type": "disabled"}}
-    return {"thinking": {"type": "enabled"}, "reasoning_effort": effort}
+    off = effort == "off"
+    match dialect.effort:
+        case "thinking":
+            thinking = {"thinking": {"type": "disabled" if off else "enabled"}}
+            return thinking if off else thinking | {"reasoning_effort": effort}
+        case "template":
+            thinks: dict[str, Any] = {"enable_thinking": not off}
+            return {"chat_template_kwargs": thinks if off else thinks | {"reasoning_effort": effort}}
+        case "reasoning":
+            return {"reasoning": {"enabled": False} if off else {"effort": effort}}
+        case _:
+            return {"reasoning_effort": effort}

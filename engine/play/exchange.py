@@ -15,15 +15,21 @@ from engine.play.model import ExchangeText, UserText, Utterance
 from engine.session import Event, Message, message_text, user_message
 
 __all__ = [
+    "SKIPPED",
     "TurnRange",
     "exchange_text",
     "exchanges",
     "is_human",
     "is_quiet",
+    "is_skipped",
+    "quietly",
     "spoken_message",
     "user_text",
     "words_since",
 ]
+
+SKIPPED = "plugin:play/skipped"
+"""A person has left unanswered what waited, or what was cut off, before this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,21 @@ def is_human(message: Message) -> bool:
 def is_quiet(message: Message) -> bool:
     """Whether these words wait for others to be answered."""
     return message["source"].get(QUIET) is True
+
+
+def quietly(message: Message) -> Message:
+    """The same words, waiting for others to be answered."""
+    return dict(message) | {"source": dict(message["source"]) | {QUIET: True}}
+
+
+def is_skipped(events: Sequence[Event]) -> bool:
+    """Whether a person has chosen to leave unanswered all that the events hold."""
+    for event in reversed(events):
+        if event.type == SKIPPED:
+            return True
+        if event.type == "turn/start" or (event.type == SPLICED and event.data["inserted"]):
+            return False
+    return False
 
 
 def user_text(message: Message) -> UserText:

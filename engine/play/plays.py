@@ -21,7 +21,16 @@ from engine.errors import PlayError, SessionCorrupt
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
-from engine.play.exchange import exchange_text, is_human, is_quiet, spoken_message, user_text, words_since
+from engine.play.exchange import (
+    SKIPPED,
+    exchange_text,
+    is_human,
+    is_quiet,
+    quietly,
+    spoken_message,
+    user_text,
+    words_since,
+)
 from engine.play.model import (
     ExchangeText,
     Head,
@@ -208,7 +217,8 @@ class Plays:
             agent = await self.agents.open(session_id)
             if agent.inbox.knows(utterance.key) or await self.table.spoken(play_id, utterance.key):
                 return Receipt("duplicate", session_id)
-            if len(agent.inbox.next_turn) + len(agent.inbox.next_step) >= self._max_waiting:
+            # Each of these wants an answer of its own; words that only wait are taken in together.
+            if answer and len(agent.inbox.next_turn) >= self._max_waiting:
                 raise PlayError("Too many messages wait here already.", code="PLAY_QUEUE_FULL")
             waiting = len(agent.inbox.next_turn) + (1 if agent.status == "running" else 0)
             if answer:
@@ -258,6 +268,24 @@ class Plays:
             if waiting:
                 agent.wake()
             return waiting
+
+    async def skip(self, play_id: str) -> int:
+        """Leave unanswered what waits and what was cut off: the next answer takes it in.
+
+        Returns how many messages waited. Raises PlayError PLAY_BUSY while a turn runs.
+        """
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            await self._refuse_busy(play)
+            agent = await self.agents.open(play.head.session_id)
+            waiting = agent.inbox.next_turn
+            for message in waiting:
+                agent.inbox.remove(message["id"])
+                agent.inject(quietly(message))
+            skipped = [message["id"] for message in waiting]
+            agent.session.append(SKIPPED, {"messageIds": skipped}, ignorable=True)
+            await self.agents.services.journal.flush(agent.id)
+            return len(waiting)
 
     # -- moving ------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from engine.agent.recovery import was_cut_off
 from engine.errors import EngineError
 from engine.hooks import Scope
 from engine.ids import new_id
-from engine.play.exchange import TurnRange, exchanges, is_human, words_since
+from engine.play.exchange import TurnRange, exchanges, is_human, is_skipped, words_since
 from engine.play.model import ExchangeEnded, ExchangeStarted, Head, Playthrough, Recovered, Timeline
 from engine.play.plays import Plays
 from engine.play.tables import move_head, remember, stand
@@ -113,6 +113,8 @@ class Reconciler:
         node = timeline.node(play.head.node_id) if play.head.node_id else None
         after = node.adopted.end_seq if node is not None else -1
         events = head.session.events()
+        if is_skipped(events):
+            return None
         interrupted = _cut_off(events[after + 1 :]) or (swipe_of is not None and learned.variant_id is None)
         waiting = [*head.inbox.next_step, *head.inbox.next_turn]
         unanswered = [*words_since(events, head.session.inherited_event_count, after), *waiting]
@@ -145,7 +147,7 @@ class Reconciler:
         writes, head = self._continuation(play, play.head, agent.id, turns)
         if not turns:
             return _Learned()
-        await self._plays.table.commit(*writes, move_head(play, head))
+        await self._plays.table.commit(*writes, move_head(play, head), _note_waiting(agent))
         return _Learned(head.node_id, head.variant_id)
 
     async def _learn_swipe(
@@ -172,6 +174,7 @@ class Reconciler:
             *writes,
             move_head(play, head),
             settle,
+            _note_waiting(agent),
         )
         return _Learned(node_id, variant_id)
 
@@ -245,6 +248,11 @@ class _Learned:
     node_id: str | None = None
     variant_id: str | None = None
     standing: Agent | None = None
+
+
+def _note_waiting(agent: Agent) -> Write:
+    waiting = int(agent.inbox.has_pending)
+    return Write("note_waiting", {"session_id": agent.id, "waiting": waiting}, expect=1)
 
 
 def _key(message: Message) -> str:

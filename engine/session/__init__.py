@@ -3,6 +3,7 @@
 from engine.session.blocks import BlockAssembler
 from engine.session.companion import Companion
 from engine.session.event import Event, Header, SurfaceOp
+from engine.session.following import Following, FrameSource, LiveFrame
 from engine.session.frozen import NULL, FrozenDict, freeze, thaw
 from engine.session.journal import Journal
 from engine.session.log import Clock, Observer, Session, Validator, ValidatorFactory, now_ms
@@ -23,9 +24,19 @@ from engine.session.paging import Page, TurnWindow, page
 from engine.session.pairing import Balance, balance
 from engine.session.payloads import parse
 from engine.session.projections import History, Interpreter, Projections, offload_images
+from engine.session.query import (
+    EventTrace,
+    EventWindow,
+    Inspection,
+    Query,
+    SessionEntry,
+    SessionTrace,
+    SurfaceReading,
+    Tagged,
+)
 from engine.session.registry import Sessions
 from engine.session.repair import closers, fork_seed, recovery_results
-from engine.session.store import EventStore, StoredEvent, StoredSession
+from engine.session.store import EventStore, StoredEvent, StoredHead, StoredSession
 from engine.session.stored import StoredLog, check_log, read_log
 from engine.session.streams import StreamRecorder, expand, joined_text, record
 from engine.session.strict import StrictValidator
@@ -44,25 +55,37 @@ __all__ = [
     "Companion",
     "Event",
     "EventStore",
+    "EventTrace",
+    "EventWindow",
+    "Following",
+    "FrameSource",
     "FrozenDict",
     "Header",
     "History",
+    "Inspection",
     "Interpreter",
     "Journal",
+    "LiveFrame",
     "MemoryEventStore",
     "Message",
     "Observer",
     "Page",
     "Projections",
+    "Query",
     "Session",
+    "SessionEntry",
+    "SessionTrace",
     "Sessions",
     "StoredEvent",
+    "StoredHead",
     "StoredLog",
     "StoredSession",
     "StreamRecorder",
     "StrictValidator",
     "Surface",
     "SurfaceOp",
+    "SurfaceReading",
+    "Tagged",
     "TurnWindow",
     "Validator",
     "ValidatorFactory",

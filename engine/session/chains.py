@@ -10,39 +10,46 @@ from typing import Any
 
 from engine.session.companion import Position
 from engine.session.event import Event
+from engine.session.frozen import is_seq
 from engine.session.objection import object_to
+from engine.session.surface import Surface
 
 __all__ = ["Commands", "Retries", "Titles"]
 
 Check = Callable[[Event], None]
 
 
+def _earlier(surface: Surface, seq: object) -> Event | None:
+    """The event of the log that a candidate names, if there is one."""
+    log = surface.log
+    return log[seq] if is_seq(seq) and seq < len(log) else None
+
+
 class Titles:
     """A generated title cites the human messages it was made from; a person's own title cites none."""
 
-    def __init__(self) -> None:
-        self._human: set[int] = set()
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
         self.checks: Mapping[str, Check] = {"session/title": self._check_title}
-        self.followers: Mapping[str, Check] = {"user/message": self._follow_message}
 
     def _check_title(self, event: Event) -> None:
         cited = event.data["messageSeqs"]
-        if len(set(cited)) != len(cited) or not self._human.issuperset(cited):
+        if len(set(cited)) != len(cited) or not all(map(self._is_human, cited)):
             object_to("messageSeqs must be distinct earlier messages of a person")
         if (event.data["source"]["kind"] == "user") is not (not cited):
             object_to("messageSeqs are empty exactly for a person's own title")
 
-    def _follow_message(self, event: Event) -> None:
-        if event.data["source"]["kind"] == "user":
-            self._human.add(event.seq)
+    def _is_human(self, seq: object) -> bool:
+        event = _earlier(self._surface, seq)
+        return event is not None and event.type == "user/message" and event.data["source"]["kind"] == "user"
 
 
 class Commands:
     """A command runs once and is done once."""
 
-    def __init__(self) -> None:
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
         self._done: dict[str, bool] = {}
-        self._events: set[int] = set()
         self.checks: Mapping[str, Check] = {"command/run": self._check_run, "command/done": self._check_done}
         self.followers: Mapping[str, Check] = {
             "command/run": self._follow_run,
@@ -57,17 +64,15 @@ class Commands:
         if self._done.get(event.data["commandId"]) is not False:
             object_to(f"no command {event.data['commandId']} runs")
         if "sourceEventSeq" in event.data:
-            source = event.data["sourceEventSeq"]
-            if event.data["kind"] != "success" or not 0 <= source < event.seq or source in self._events:
+            source = _earlier(self._surface, event.data["sourceEventSeq"])
+            if event.data["kind"] != "success" or source is None or source.type in self.checks:
                 object_to("sourceEventSeq names an earlier event that is no command, after a success")
 
     def _follow_run(self, event: Event) -> None:
         self._done[event.data["commandId"]] = False
-        self._events.add(event.seq)
 
     def _follow_done(self, event: Event) -> None:
         self._done[event.data["commandId"]] = True
-        self._events.add(event.seq)
 
 
 class Retries:

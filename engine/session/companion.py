@@ -101,6 +101,10 @@ class Companion:
         elif event.type == "step/end":
             self._calls.clear()
 
+    def resume(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.accept(event)
+
 
 def _answered(event: Event) -> str:
     """The call that a result answers; empty when it names none."""

@@ -6,13 +6,13 @@ Source: session spec 1.1 (envelope) and 5 (header); seed 002, 1.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from engine.codec import Json
-from engine.errors import AppendRefused, SessionError
-from engine.session.frozen import MAX_SAFE_INTEGER, NULL, FrozenDict, Null, is_seq
+from engine.codec import Json, loads
+from engine.errors import AppendRefused, SessionCorrupt, SessionError
+from engine.session.frozen import MAX_SAFE_INTEGER, NULL, FrozenDict, Null, adopt, is_seq
 from engine.session.vocabulary import FORMAT_VERSION
 
 __all__ = ["Event", "Header", "SurfaceOp"]
@@ -31,6 +31,9 @@ class Event:
     `seq` is its position in the log; `time` is in milliseconds since the epoch and need not grow.
     `surface_op` and `source_event_seqs` are None when absent. On an ignorable event of an unknown type
     they may be any JSON, since nobody interprets them (`NULL` then stands for a JSON null).
+
+    An event that came from a proven store decodes its data when it is first looked at (see `unread`), and
+    raises SessionCorrupt there when its body is none.
     """
 
     type: str
@@ -40,6 +43,29 @@ class Event:
     surface_op: Any = None
     source_event_seqs: Any = None
     ignorable: bool = False
+    _body: bytes = field(init=False, repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # a checker would take any misspelt name for a field of it
+
+        def __getattr__(self, name: str) -> Any:
+            # Only for fields that are not set, so the others cost nothing.
+            if name != "data":
+                raise AttributeError(f"an event has no field {name!r}", name=name, obj=self)
+            return self._read()
+
+    def _read(self) -> Any:
+        """Decode the body once; it is let go then."""
+        body = self._body
+        try:
+            read = Event.from_wire(adopt(loads(body)))
+        except (ValueError, AppendRefused) as error:
+            raise SessionCorrupt(f"event {self.seq} is no event: {error}", seq=self.seq) from error
+        object.__setattr__(self, "data", read.data)
+        if read != self:
+            object.__delattr__(self, "data")
+            raise SessionCorrupt(f"event {self.seq} is another than its row says", seq=self.seq)
+        object.__setattr__(self, "_body", b"")
+        return read.data
 
     def to_wire(self) -> dict[str, Json]:
         """The envelope with its wire names; absent fields are left out. The values stay frozen."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeGuard
 
 from engine.codec import Json
 from engine.errors import AppendRefused
@@ -93,9 +93,12 @@ def _freeze(value: Any, path: tuple[int, ...]) -> Any:
         return value if value.isascii() else _text(value)
     if kind is dict:
         inner = _enter(value, path)
+        # Most members are plain text: deciding that here saves them a call.
         return FrozenDict(
             {
-                key if type(key) is str and key.isascii() else _key(key): _freeze(member, inner)
+                key if type(key) is str and key.isascii() else _key(key): (
+                    member if type(member) is str and member.isascii() else _freeze(member, inner)
+                )
                 for key, member in value.items()
             }
         )
@@ -107,7 +110,9 @@ def _freeze(value: Any, path: tuple[int, ...]) -> Any:
         return value
     if kind is list or kind is tuple:
         inner = _enter(value, path)
-        return tuple([_freeze(item, inner) for item in value])
+        return tuple(
+            [item if type(item) is str and item.isascii() else _freeze(item, inner) for item in value]
+        )
     if kind is float:
         if not math.isfinite(value) or (value == 0.0 and math.copysign(1.0, value) < 0):
             raise _NotJson(f"the number {value!r}")
@@ -138,14 +143,32 @@ def _enter(value: object, path: tuple[int, ...]) -> tuple[int, ...]:
     return (*path, identity)
 
 
-def adopt(value: Any) -> Any:
-    """Freeze a value that a JSON reader has just made: the same result as `freeze`, without its checks."""
+def adopt(value: Any, _depth: int = MAX_DEPTH) -> Any:
+    """Freeze a value that a JSON reader has just made: the same result as `freeze`, without its checks.
+
+    Raises ValueError for nesting deeper than MAX_DEPTH, which nothing of ours can have written.
+    """
     kind = type(value)
     if kind is dict:
-        return FrozenDict({key: adopt(member) for key, member in value.items()})
+        if not _depth:
+            raise ValueError(f"nesting deeper than {MAX_DEPTH}")
+        below = _depth - 1
+        # Most members are text or numbers: deciding here saves them a call.
+        return FrozenDict(
+            {
+                key: adopt(member, below) if type(member) in _CONTAINERS else member
+                for key, member in value.items()
+            }
+        )
     if kind is list:
-        return tuple([adopt(item) for item in value])
+        if not _depth:
+            raise ValueError(f"nesting deeper than {MAX_DEPTH}")
+        below = _depth - 1
+        return tuple([adopt(item, below) if type(item) in _CONTAINERS else item for item in value])
     return value
+
+
+_CONTAINERS: Final = frozenset({dict, list})
 
 
 def thaw(value: Any) -> Any:
@@ -157,6 +180,6 @@ def thaw(value: Any) -> Any:
     return value
 
 
-def is_seq(value: object) -> bool:
+def is_seq(value: object) -> TypeGuard[int]:
     """Whether the value is a position in a log: an integer from 0 to 2^53-1 (a bool is none)."""
     return type(value) is int and 0 <= value <= MAX_SAFE_INTEGER

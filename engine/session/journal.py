@@ -28,7 +28,7 @@ from engine.session.event import Header
 from engine.session.log import Clock, Session, now_ms
 from engine.session.registry import Sessions
 from engine.session.store import EventStore, StoredEvent, StoredSession
-from engine.session.stored import StoredLog, corrupt, read_log, repaired
+from engine.session.stored import StoredLog, corrupt, read_log, repaired, uncollected
 from engine.session.writer import Writer
 
 __all__ = ["EventStore", "Journal", "Lost", "StoredEvent", "StoredLog", "StoredSession"]
@@ -219,12 +219,14 @@ class Journal:
         closing = repaired(stored)
         # Restored before anything is written: a log that cannot be true is left as it is.
         try:
-            session = self.sessions.detached(
-                stored.header,
-                [*stored.events, *closing],
-                inherited_event_count=stored.inherited,
-                restored=True,
-            )
+            with uncollected():
+                session = self.sessions.detached(
+                    stored.header,
+                    [*stored.events, *closing],
+                    inherited_event_count=stored.inherited,
+                    restored=True,
+                    proven=len(stored.events) if stored.proven else 0,
+                )
         except (AppendRefused, SessionError) as error:
             raise corrupt(session_id, error) from error
         # One unit: a crash never leaves closers without the marker that ends what they closed.

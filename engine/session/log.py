@@ -25,7 +25,16 @@ from engine.session.surface import Surface
 from engine.session.view import View
 from engine.session.vocabulary import is_plugin_type
 
-__all__ = ["Clock", "Observer", "Session", "Validator", "ValidatorFactory", "is_inherited_marker", "now_ms"]
+__all__ = [
+    "Clock",
+    "Observer",
+    "Session",
+    "Validator",
+    "ValidatorFactory",
+    "is_inherited_marker",
+    "last_of",
+    "now_ms",
+]
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +61,9 @@ class Validator(Protocol):
     def accept(self, event: Event) -> None:
         """The event was committed. Cannot fail."""
 
+    def resume(self, events: Sequence[Event]) -> None:
+        """Take up the state after these first events of the log, each of which was checked when it came."""
+
 
 ValidatorFactory: TypeAlias = Callable[[Surface, Sequence[Event]], Validator]
 """Makes a session's validator from its surface and the history that is about to be replayed into it."""
@@ -65,6 +77,8 @@ class Session:
     belong to the parent. `restored` says that the seed is this session's own stored log; otherwise a
     seeded session is a fresh fork. After a seed, a `session/end-seed` marker separates what was from what
     this lifecycle adds; none is added when the seed ends in one, or already marks a fresh fork's cut.
+    The first `proven` events of the seed are taken over unchecked and undecoded: they were checked when this
+    program appended them, and a store has shown that they are the same.
 
     Raises AppendRefused for an event of the seed that cannot be there, SessionError(category='seed-cut')
     when header, seed and count disagree. Events of the constructor are not published.
@@ -77,6 +91,7 @@ class Session:
         *,
         inherited_event_count: int | None = None,
         restored: bool = False,
+        proven: int = 0,
         projections: Projections | None = None,
         validators: Iterable[ValidatorFactory] = (),
         clock: Clock = now_ms,
@@ -88,8 +103,8 @@ class Session:
         self._derived: list[Message] = []
         self._derived_nodes = 0
         self._derived_generation = 0
-        self._request_header: FrozenDict | None = None
-        self._request_context: FrozenDict | None = None
+        self._request_header: Event | None = None
+        self._request_context: Event | None = None
         self._observers: tuple[Observer, ...] = ()
         self._attached = False
         self._publishing = False
@@ -101,9 +116,8 @@ class Session:
         self._validators: tuple[Validator, ...] = tuple(
             make(self._surface, history or ()) for make in validators
         )
-        for event in history or ():
-            check_restored(event)
-            self._admit(event)
+        if history is not None:
+            self._take_over(history, proven)
         self._first_live_seq = len(self._log)
         self._first_lifecycle_seq = len(self._log)
         if history is not None:
@@ -199,11 +213,11 @@ class Session:
 
     def request_header(self) -> FrozenDict | None:
         """The data of the last `request/header`."""
-        return self._request_header
+        return None if self._request_header is None else self._request_header.data
 
     def request_context(self) -> FrozenDict | None:
         """The data of the last `request/context`."""
-        return self._request_context
+        return None if self._request_context is None else self._request_context.data
 
     # -- writing --------------------------------------------------------------------------------
 
@@ -276,10 +290,26 @@ class Session:
             plan()
         for validator in self._validators:
             validator.accept(event)
+        self._remember(event)
+
+    def _remember(self, event: Event) -> None:
         if event.type == "request/header":
-            self._request_header = event.data
+            self._request_header = event
         elif event.type == "request/context":
-            self._request_context = event.data
+            self._request_context = event
+
+    def _take_over(self, history: Sequence[Event], proven: int) -> None:
+        """Replay a seed, of which the first `proven` events need no check."""
+        known = history[:proven]
+        self._surface.take_over(known)
+        self._request_header = last_of("request/header", known)
+        self._request_context = last_of("request/context", known)
+        if known:
+            for validator in self._validators:
+                validator.resume(known)
+        for event in history[proven:]:
+            check_restored(event)
+            self._admit(event)
 
     def _mark(self, *, fresh_fork: bool) -> None:
         """Close the seed with its marker, if it needs one."""
@@ -351,6 +381,11 @@ def _inherited_count(header: Header, seed: Sequence[Event] | None, count: int | 
     if marked and any(is_inherited_marker(event) for event in seed[count + 1 :]):
         raise _cut("the inherited event count must name the last inherited marker")
     return count
+
+
+def last_of(event_type: str, events: Sequence[Event]) -> Event | None:
+    """The last event of the type."""
+    return next((event for event in reversed(events) if event.type == event_type), None)
 
 
 def is_inherited_marker(event: Event) -> bool:

@@ -6,7 +6,7 @@ session that used it cannot be read without it. Source: session spec 4; seed 002
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -69,6 +69,10 @@ class Projections:
 
     def get(self, event_type: str) -> Projection | None:
         return self._by_type.get(event_type)
+
+    def types(self) -> Collection[str]:
+        """The event types that have an interpreter now."""
+        return self._by_type.keys()
 
 
 _OFFLOADED: Final = "offloaded"

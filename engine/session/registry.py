@@ -109,6 +109,7 @@ class Sessions:
         *,
         inherited_event_count: int | None = None,
         restored: bool = False,
+        proven: int = 0,
     ) -> Session:
         """A session that is not live (yet), with this registry's validators, projections and clock."""
         return Session(
@@ -116,6 +117,7 @@ class Sessions:
             seed,
             inherited_event_count=inherited_event_count,
             restored=restored,
+            proven=proven,
             projections=self.projections,
             validators=self._validators,
             clock=self._clock,

@@ -22,6 +22,9 @@ from engine.session.vocabulary import KNOWN_TYPES, SURFACE_TYPES
 
 __all__ = ["Relations"]
 
+_LASTING: Final = frozenset({"command/run", "command/done", "llm/retry", "llm/retry-started"})
+"""Types that later events may refer to from another turn; of request headers only the last one counts."""
+
 
 class _Call:
     """A tool call that an assistant message of the open step advertises and that has no result yet."""
@@ -46,8 +49,8 @@ class Relations:
         self._position = Position()
         self._calls: dict[str, _Call] = {}
         self._brackets = Brackets(surface, self._position, history, closing=closing)
-        self._titles = Titles()
-        self._commands = Commands()
+        self._titles = Titles(surface)
+        self._commands = Commands(surface)
         self._retries = Retries(self._position)
         self._checks: dict[str, Callable[[Event], None]] = {
             "step/end": self._check_answered,
@@ -68,7 +71,6 @@ class Relations:
             "tool/call": (self._follow_call,),
             "tool/result": (self._follow_result,),
             **{kind: (follow,) for kind, follow in self._brackets.followers.items()},
-            **{kind: (follow,) for kind, follow in self._titles.followers.items()},
             **{kind: (follow,) for kind, follow in self._commands.followers.items()},
             **{kind: (follow,) for kind, follow in self._retries.followers.items()},
         }
@@ -107,6 +109,22 @@ class Relations:
         self._position.advance(event)
         for follow in self._followers.get(event.type, ()):
             follow(event)
+
+    def resume(self, events: Sequence[Event]) -> None:
+        """Take up the state after these events as `accept` for each would leave it.
+
+        What is open can only have begun in the last turn or after it; of what came before, few types leave
+        anything behind. So the rest is not even decoded.
+        """
+        last_turn = next((e.seq for e in reversed(events) if e.type == "turn/start"), 0)
+        before, after = events[:last_turn], events[last_turn:]
+        header = next((e for e in reversed(before) if e.type == "request/header"), None)
+        for event in before:
+            if event.type in _LASTING or event is header:
+                for follow in self._followers[event.type]:
+                    follow(event)
+        for event in after:
+            self.accept(event)
 
     # -- messages and tool calls ------------------------------------------------------------------
 

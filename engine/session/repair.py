@@ -112,7 +112,8 @@ def fork_seed(events: Sequence[Event], boundary: int) -> list[Event]:
 
 def _scan(events: Sequence[Event]) -> _Tail:
     tail = _Tail()
-    for event in events:
+    last_turn = next((e.seq for e in reversed(events) if e.type == "turn/start"), 0)
+    for event in events[last_turn:]:  # nothing from before it can be open
         kind = event.type
         if kind == "turn/start":
             tail = _Tail(turn=event.data["turn"])

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from engine.codec import canonical, loads
+from engine.errors import AppendRefused
 from engine.session.event import Event
-from engine.session.frozen import adopt
+from engine.session.frozen import freeze
 
 __all__ = ["EventStore", "StoredEvent", "StoredHead", "StoredSession"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """One row: the event's canonical JSON, with what a store indexes beside it."""
+class StoredEvent(NamedTuple):
+    """One row: the event's canonical JSON, with what a store indexes beside it.
+
+    A tuple, because a long story has ten thousand of them.
+    """
 
     seq: int
     type: str
@@ -30,8 +33,17 @@ class StoredEvent:
         return cls(event.seq, event.type, event.time, canonical(event.to_wire()))
 
     def event(self) -> Event:
-        """Raises ValueError for a body that is not JSON, AppendRefused for a wrong envelope."""
-        return Event.from_wire(adopt(loads(self.body)))
+        """The event, with everything about it checked.
+
+        Raises ValueError for a body that is not JSON, AppendRefused for one that this program cannot have
+        written: no event, another than the row says, or in another spelling (a member that is there twice).
+        """
+        event = Event.from_wire(freeze(loads(self.body)))
+        if (event.seq, event.type, event.time) != (self.seq, self.type, self.time):
+            raise AppendRefused(f"row {self.seq} holds event {event.seq}", category="envelope", seq=self.seq)
+        if canonical(event.to_wire()) != self.body:
+            raise AppendRefused(f"event {self.seq} is not canonical", category="envelope", seq=self.seq)
+        return event
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +51,15 @@ class StoredSession:
     """A read of one session, its lineage resolved.
 
     `header` is JSON; the first `inherited` events are the parent's; `parent` is `(id, through_seq)`.
-    `rows` are the events of the range that was asked for.
+    `rows` are the events of the range that was asked for. `proven` says that the store has shown, by the
+    hash chain over the whole log, that they are the very rows that were appended.
     """
 
     header: bytes
     inherited: int
     parent: tuple[str, int] | None
     rows: Sequence[StoredEvent]
+    proven: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,26 @@ Source: session spec 5.2, 6.2, 7.3; seed 002, 5.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.codec import Json, loads
 from engine.errors import AppendRefused, FormatUnsupported, SessionCorrupt, SessionError
 from engine.session.event import Event, Header
-from engine.session.formats import is_older, migrate
+from engine.session.formats import is_older, migrate, plain_header
 from engine.session.frozen import freeze
 from engine.session.log import Session, is_inherited_marker
 from engine.session.relations import Relations
 from engine.session.repair import closers
 from engine.session.store import StoredEvent, StoredSession
 from engine.session.surface import Surface
+from engine.session.unread import unread
 from engine.session.vocabulary import FORMAT_VERSION, KNOWN_TYPES
 
-__all__ = ["StoredLog", "check_log", "corrupt", "read_log", "repaired"]
+__all__ = ["StoredLog", "check_log", "corrupt", "read_header", "read_log", "repaired", "uncollected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class StoredLog:
     inherited: int
     events: Sequence[Event]
     stored_format: int = FORMAT_VERSION
+    proven: bool = False
+    """Whether the store has shown that these are the events that were checked and appended."""
 
     @property
     def migrated(self) -> bool:
@@ -55,9 +60,34 @@ def read_log(session_id: str, stored: StoredSession) -> StoredLog:
     if is_older(wire):
         return _migrated(session_id, wire, stored.rows)
     header = _header(session_id, wire)
-    events = _events(header.id, stored.rows)
-    check_vocabulary(header.id, events)
-    return StoredLog(header, stored.inherited, events)
+    with uncollected():
+        events = _events(header.id, stored.rows, proven=stored.proven)
+        if not stored.proven or not KNOWN_TYPES.issuperset(row.type for row in stored.rows):
+            check_vocabulary(header.id, events)
+    return StoredLog(header, stored.inherited, events, proven=stored.proven)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector from walking a log again and again while it is being made.
+
+    What comes into being is a tree without cycles, all of it kept; only for code that does not await.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def read_header(session_id: str, stored: bytes) -> Header:
+    """A stored header of any readable format. Raises FormatUnsupported, SessionCorrupt."""
+    wire = _decoded(stored)
+    if is_older(wire):
+        wire = {**plain_header(wire), "version": FORMAT_VERSION}
+    return _header(session_id, wire)
 
 
 def _migrated(session_id: str, header: Mapping[str, Any], rows: Iterable[StoredEvent]) -> StoredLog:
@@ -115,7 +145,7 @@ def check_vocabulary(session_id: str, events: Iterable[Event]) -> None:
                 session=session_id,
                 seq=event.seq,
             )
-        if _has_retired_reason(event):
+        if event.type == "request/header" and _has_retired_reason(event):
             raise FormatUnsupported(
                 f"session {session_id}: the request/header at {event.seq} has a retired reason",
                 category="retired-shape",
@@ -125,11 +155,7 @@ def check_vocabulary(session_id: str, events: Iterable[Event]) -> None:
 
 
 def _has_retired_reason(event: Event) -> bool:
-    return (
-        event.type == "request/header"
-        and isinstance(event.data, Mapping)
-        and event.data.get("reason") == "fallback"
-    )
+    return isinstance(event.data, Mapping) and event.data.get("reason") == "fallback"
 
 
 def corrupt(session_id: str, error: Exception) -> SessionCorrupt:
@@ -160,14 +186,11 @@ def _check_cut(header: Header, inherited: int, events: Sequence[Event]) -> None:
         raise SessionError("header and inherited marker disagree", category="stored-relationship")
 
 
-def _events(session_id: str, rows: Iterable[StoredEvent]) -> list[Event]:
-    events: list[Event] = []
-    for row in rows:
-        try:
-            events.append(row.event())
-        except (ValueError, AppendRefused) as error:
-            raise corrupt(session_id, error) from error
-    return events
+def _events(session_id: str, rows: Sequence[StoredEvent], *, proven: bool) -> list[Event]:
+    try:
+        return unread(rows) if proven else [row.event() for row in rows]
+    except (ValueError, AppendRefused) as error:
+        raise corrupt(session_id, error) from error
 
 
 def _decoded(header: bytes) -> object:

@@ -34,3 +34,6 @@ class StrictValidator:
 
     def accept(self, event: Event) -> None:
         self._relations.accept(event)
+
+    def resume(self, events: Sequence[Event]) -> None:
+        self._relations.resume(events)

@@ -6,7 +6,7 @@ seed 002, 3 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from engine.errors import AppendRefused, SessionError
@@ -16,11 +16,14 @@ from engine.session.frozen import FrozenDict, freeze, is_seq
 from engine.session.messages import Message
 from engine.session.projections import History, Projection, Projections
 from engine.session.view import View
-from engine.session.vocabulary import KNOWN_TYPES, PROJECTION_TYPES, SURFACE_TYPES
+from engine.session.vocabulary import KNOWN_TYPES, LOG_ONLY_TYPES, PROJECTION_TYPES, SURFACE_TYPES
 
 __all__ = ["Plan", "Surface", "is_append_event", "is_replacement_event", "is_surface_event"]
 
 _REPLACE_KEYS: Final = {"op", "startSeq", "endSeq"}
+_PLAIN: Final = LOG_ONLY_TYPES - PROJECTION_TYPES
+"""Types that change nothing but the log, unless somebody registers a projection for one."""
+
 _SILENT_WHEN_EMPTY: Final = frozenset({"system/message", "developer/message", "assistant/message"})
 
 Plan = Callable[[], None]
@@ -65,7 +68,8 @@ class Surface:
         self._log = log
         self._projections = projections
         self._nodes: list[int] = []
-        self._messages: list[Message | None] = []  # one for each node; None derives to nothing
+        # One for each node from the first on, as far as somebody looked; None derives to nothing.
+        self._messages: list[Message | None] = []
         self._projected: dict[int, Message] = {}
         self._used: dict[str, Projection] = {}
         self._replace_generation = 0
@@ -94,10 +98,15 @@ class Surface:
         """Whether node 0 is a system message, which only another one may replace."""
         return bool(self._nodes) and self._log[self._nodes[0]].type == "system/message"
 
+    @property
+    def log(self) -> Sequence[Event]:
+        """The session's events, as they are now."""
+        return View(self._log)
+
     def node_messages(self, start: int = 0) -> Sequence[Message | None]:
         """The messages of the nodes from position `start` on; None where a node says nothing."""
         self.check_readable()
-        return View(self._messages, start)
+        return View(self._spoken_so_far(), start)
 
     def message(self, event: Event) -> Message | None:
         """What this event says to the model, if anything, whether it is still a node or not."""
@@ -196,7 +205,9 @@ class Surface:
             _refuse("tool-rewrite", "a rewrite may change only the content of a tool result")
 
     def _plan_projection(self, event: Event, projection: Projection) -> Plan:
-        history = History(View(self._nodes), View(self._log), _NodeMessages(self._nodes, self._messages))
+        history = History(
+            View(self._nodes), View(self._log), _NodeMessages(self._nodes, self._spoken_so_far())
+        )
         try:
             changes = {
                 seq: _frozen_message(message) for seq, message in projection.interpret(event, history).items()
@@ -210,14 +221,37 @@ class Surface:
 
     # -- application ----------------------------------------------------------------------------
 
+    def take_over(self, events: Iterable[Event]) -> None:
+        """Put events into the log that were checked when they were appended, and apply them.
+
+        Decodes none of them that only extends the log or its tail. Raises AppendRefused where an interpreter
+        is missing or rejects, and for a replacement that cannot be.
+        """
+        log, plain = self._log, _PLAIN.difference(self._projections.types())
+        for event in events:
+            if event.type not in plain:
+                if event.type in SURFACE_TYPES and event.surface_op == "append":
+                    self._nodes.append(event.seq)
+                else:
+                    plan = self.plan(event)
+                    log.append(event)
+                    if plan is not None:
+                        plan()
+                    continue
+            log.append(event)
+
+    def _spoken_so_far(self) -> list[Message | None]:
+        for seq in self._nodes[len(self._messages) :]:
+            self._messages.append(self._projected.get(seq) or _spoken(self._log[seq]))
+        return self._messages
+
     def _append(self, event: Event) -> None:
         self._nodes.append(event.seq)
-        self._messages.append(_spoken(event))
 
     def _replace(self, event: Event, start: int, end: int) -> None:
         # New lists: views of the old ones may be held.
         self._nodes = [*self._nodes[:start], event.seq, *self._nodes[end + 1 :]]
-        self._messages = [*self._messages[:start], _spoken(event), *self._messages[end + 1 :]]
+        self._messages = self._messages[:start]
         self._replace_generation += 1
         self._content_generation += 1
 

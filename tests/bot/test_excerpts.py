@@ -15,7 +15,9 @@ def test_what_fits_is_left_alone() -> None:
 
 
 def test_what_is_too_long_ends_in_an_ellipsis() -> None:
-    assert clip("a very fine day", 8) == "a very…"
+    assert clip("a very fine day", 11) == "a very…"
+    assert clip("a very fine day", 12) == "a very fine…"
+    assert clip("incomprehensibilities", 9) == "incompre…"
     assert clip("风雨同舟", 4, 9) == "风雨…"
 
 

@@ -115,6 +115,7 @@ async def test_the_same_card_again_says_so() -> None:
 async def test_repairs_are_named_and_what_is_too_many_is_counted() -> None:
     remarks = [Diagnostic("code", f"Repair *{n}*.", where=str(n)) for n in range(1, 8)]
     remarks.append(Diagnostic("code", "Repair *3*.", where="again"))
+    remarks.append(Diagnostic("code", "Nothing to worry about.", severity="info"))
 
     shown = texts(card_panel(row(remarks=remarks), card(), ANA, picture=None))
 

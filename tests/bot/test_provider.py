@@ -10,7 +10,7 @@ import pytest
 from bot import provider
 from bot.settings import Settings
 from engine.errors import InputError
-from engine.llm import CallConfig, Narrator
+from engine.llm import AnthropicAdapter, CallConfig, Dialect, Narrator, OpenAiAdapter
 
 
 def asking(**model: Any) -> Settings:
@@ -32,9 +32,38 @@ async def test_without_a_word_it_is_the_narrator() -> None:
 
 
 async def test_the_settings_are_what_is_asked_for() -> None:
-    assert provider.call_config(asking(temperature=0.5, max_tokens=300)) == CallConfig(
-        "openai", "gpt-4.1-mini", temperature=0.5, max_tokens=300
+    assert provider.call_config(
+        asking(temperature=0.5, max_tokens=300, reasoning_effort="low")
+    ) == CallConfig("openai", "gpt-4.1-mini", temperature=0.5, max_tokens=300, reasoning_effort="low")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "address"),
+    [
+        ("openai", OpenAiAdapter, "http://127.0.0.1:1/v1/chat/completions"),
+        ("deepseek", OpenAiAdapter, "http://127.0.0.1:1/v1/chat/completions"),
+        ("openrouter", OpenAiAdapter, "http://127.0.0.1:1/v1/chat/completions"),
+        ("llama.cpp", OpenAiAdapter, "http://127.0.0.1:1/v1/chat/completions"),
+        ("ollama", OpenAiAdapter, "http://127.0.0.1:1/v1/chat/completions"),
+        ("anthropic", AnthropicAdapter, "http://127.0.0.1:1/v1/messages"),
+    ],
+)
+async def test_every_provider_has_its_adapter_under_its_own_name(name: str, kind: type, address: str) -> None:
+    adapter = provider.adapter(asking(provider=name))
+
+    assert isinstance(adapter, kind)
+    assert adapter.provider == name
+    assert address in repr(adapter)
+    await adapter.aclose()
+
+
+async def test_the_dialect_comes_from_the_catalogue() -> None:
+    adapter = provider.adapter(asking(provider="deepseek", model="deepseek-v9"))
+
+    assert adapter.model_info("deepseek-v9").dialect == Dialect(
+        effort="thinking", reasoning_history=True, stop_limit=16
     )
+    await adapter.aclose()
 
 
 async def test_the_shipped_catalogue_knows_the_window() -> None:

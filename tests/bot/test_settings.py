@@ -224,10 +224,66 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.toml") == (f"the settings file {tmp_path / 'none.toml'} does not exist",)
 
 
-def test_a_model_server_needs_its_address_and_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("INGLENOOK_MODEL__PROVIDER", "openai")
+def test_a_model_server_needs_the_name_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INGLENOOK_MODEL__PROVIDER", "ollama")
 
-    assert refusal() == ('model.base_url: is needed when model.provider is "openai"',)
+    assert refusal() == ('model.model: is needed when model.provider is "ollama"',)
+
+
+def test_a_forgotten_address_does_not_send_stories_to_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INGLENOOK_MODEL__PROVIDER", "openai")
+    monkeypatch.setenv("INGLENOOK_MODEL__MODEL", "my-mistral")
+
+    assert refusal() == (
+        'model.base_url: is needed when model.provider is "openai", unless there is an api_key',
+    )
+
+
+@pytest.mark.parametrize("provider", ["deepseek", "anthropic", "openrouter"])
+def test_a_service_needs_its_key(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
+    monkeypatch.setenv("INGLENOOK_MODEL__PROVIDER", provider)
+    monkeypatch.setenv("INGLENOOK_MODEL__MODEL", "m")
+
+    assert refusal() == (f'model.api_key: is needed when model.provider is "{provider}"',)
+
+    # an address of one's own may ask for none
+    monkeypatch.setenv("INGLENOOK_MODEL__BASE_URL", "http://gateway.lan/v1")
+    assert load().model.base_url == "http://gateway.lan/v1"
+
+
+@pytest.mark.parametrize(
+    ("provider", "address"),
+    [
+        ("openai", "https://api.openai.com/v1"),
+        ("deepseek", "https://api.deepseek.com/v1"),
+        ("anthropic", "https://api.anthropic.com/v1"),
+        ("openrouter", "https://openrouter.ai/api/v1"),
+        ("llama.cpp", "http://127.0.0.1:8080/v1"),
+        ("koboldcpp", "http://127.0.0.1:5001/v1"),
+        ("vllm", "http://127.0.0.1:8000/v1"),
+        ("ollama", "http://127.0.0.1:11434/v1"),
+    ],
+)
+def test_every_provider_is_where_it_usually_is(
+    monkeypatch: pytest.MonkeyPatch, provider: str, address: str
+) -> None:
+    monkeypatch.setenv("INGLENOOK_MODEL__PROVIDER", provider)
+    monkeypatch.setenv("INGLENOOK_MODEL__MODEL", "m")
+    monkeypatch.setenv("INGLENOOK_MODEL__API_KEY", "key-1")
+
+    assert load().model.base_url == address
+
+
+@pytest.mark.parametrize("provider", ["llama.cpp", "koboldcpp", "vllm", "ollama"])
+def test_a_program_at_home_needs_no_key(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
+    monkeypatch.setenv("INGLENOOK_MODEL__PROVIDER", provider)
+    monkeypatch.setenv("INGLENOOK_MODEL__MODEL", "m")
+
+    assert load().model.api_key is None
+
+
+def test_the_narrator_has_no_address() -> None:
+    assert load().model.base_url is None
 
 
 def test_a_token_is_not_sent_in_the_clear_beyond_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import discord
 import pytest
 
+from bot.sandbox.human import Human
 from bot.sandbox.limits import Upload
 from bot.sandbox.screen import InteractionResult, Shown
 from tests.e2e.scene import Scene, card_json, labels_of
@@ -16,6 +18,12 @@ async def brought(scene: Scene, who: str, name: str = "Mira") -> InteractionResu
     """A card that somebody brings in, and its panel."""
     file = Upload(f"{name}.json", card_json(name))
     return await scene.human(who).slash("general", "card import", file=file)
+
+
+async def becomes(who: Human, message: Shown, text: str) -> Shown:
+    """The message as soon as it shows the text."""
+    await who.wait_for(lambda: text in who.shown(message).text)
+    return who.shown(message)
 
 
 async def cards(scene: Scene) -> list[str]:
@@ -47,9 +55,10 @@ async def test_a_long_list_has_pages_that_can_be_turned_after_a_restart(scene: S
         await scene.card(f"Card {n:02}")
     ana = scene.human("Ana")
     listed = await ana.slash("general", "card list")
-    assert listed.text.startswith("## Cards · 12\n**Card 01** · 3 greetings")
-    assert "Card 10" in listed.text
-    assert "Card 11" not in listed.text
+    assert listed.text.startswith("## Cards · 12\n**Card 01** · 3 greetings\n-# dry, kind\n")
+    first = listed.text
+    assert "Card 10" in first
+    assert "Card 11" not in first
     assert labels_of(listed.message) == ["◀", "1/2", "▶"]
 
     # when the bot is restarted and Ana turns the page
@@ -57,13 +66,12 @@ async def test_a_long_list_has_pages_that_can_be_turned_after_a_restart(scene: S
     await ana.click(listed.message, "▶")
 
     # then the same message shows the rest
-    turned = ana.shown(listed.message)
+    turned = await becomes(ana, listed.message, "Card 11")
     assert turned.text.splitlines()[0] == "## Cards · 12"
-    assert "Card 11" in turned.text
     assert "Card 10" not in turned.text
     assert labels_of(turned) == ["◀", "2/2", "▶"]
     await ana.click(turned, "◀")
-    assert ana.shown(turned).text == listed.text
+    assert (await becomes(ana, turned, "Card 10")).text == first
 
 
 # --- show, and naming a card
@@ -223,22 +231,22 @@ async def test_binding_inside_a_story_is_for_the_channel_and_leaves_the_story_al
 async def test_the_button_binds_a_forum_from_within_a_post(scene: Scene) -> None:
     # given a story in a forum's post
     await scene.card("Mira")
-    world = scene.wire.world
-    general = await scene.human("Ana").slash("general", "card show", card="Mira")
-    story = scene.story(await scene.human("Ana").click(general.message, "Play"))
-    forum = world.channel("stories")
-    world.set_channel(world.channels[story.thread], parent_id=forum["id"])
-    await scene.running.restart()
+    (row,) = await scene.bot.engine.library.list(scene.owner, "card")
+    forum = scene.bot.get_channel(int(scene.wire.world.channel("stories")["id"]))
+    assert isinstance(forum, discord.ForumChannel)
+    opened = await scene.bot.stories.open(forum, row, user_id=1, user_name="Ana")
+    post = str(opened.thread.id)
 
     # when *Bind here* is pressed inside it
-    shown = await scene.human("Ana").slash(story.thread, "card show", card="Mira")
+    shown = await scene.human("Ana").slash(post, "card show", card="Mira")
     done = await scene.human("Ana").click(shown.message, "Bind here")
 
     # then the forum is bound
-    assert done.text.startswith(f"New stories in <#{forum['id']}> start with **Mira**.")
-    guild = int(next(iter(world.guilds)))
-    (row,) = await scene.bot.engine.library.list(scene.owner, "card")
-    assert (await scene.bot.bindings.defaults(guild, int(forum["id"]))).card_id == row.id
+    assert done.text.startswith(f"New stories in <#{forum.id}> start with **Mira**.")
+    assert (await scene.bot.bindings.defaults(forum.guild.id, forum.id)).card_id == row.id
+    # and *Play* opens another post
+    another = scene.story(await scene.human("Ana").click(shown.message, "Play"))
+    assert scene.wire.world.channels[another.thread]["parent_id"] == str(forum.id)
 
 
 async def test_there_is_nothing_to_bind_in_a_direct_message(scene: Scene) -> None:
@@ -261,22 +269,17 @@ async def test_whoever_brought_it_in_may_delete_it_after_being_asked(scene: Scen
     assert asked.text == "Delete **Mira** from the library? Stories that play it go on."
     assert labels_of(asked.message) == ["Delete", "Keep"]
     await ben.click(asked.message, "Keep")
-    assert said(scene, asked) == "**Mira** stays."
+    kept = await becomes(ben, asked.message, "**Mira** stays.")
+    assert kept.buttons == ()
     assert await cards(scene) == ["Mira"]
     again = await ben.slash("general", "card delete", card="Mira")
     await ben.click(again.message, "Delete")
 
     # then it is gone, and the question with it
-    assert said(scene, again) == "**Mira** is out of the library."
+    gone = await becomes(ben, again.message, "**Mira** is out of the library.")
+    assert gone.buttons == ()
     assert await cards(scene) == []
     assert await ben.autocomplete("general", "card show", "card", "") == []
-
-
-def said(scene: Scene, asked: InteractionResult) -> str:
-    """What a question has become; its buttons must be gone."""
-    shown: Shown = asked.message
-    assert shown.buttons == ()
-    return shown.text
 
 
 async def test_others_may_not_unless_they_manage_the_server(scene: Scene) -> None:
@@ -292,6 +295,7 @@ async def test_others_may_not_unless_they_manage_the_server(scene: Scene) -> Non
     promote(scene, "Ben")
     asked = await scene.human("Ben").slash("general", "card delete", card="Mira")
     await scene.human("Ben").click(asked.message, "Delete")
+    await becomes(scene.human("Ben"), asked.message, "is out of the library")
     assert await cards(scene) == []
 
 
@@ -305,10 +309,10 @@ async def test_who_may_delete_is_asked_again_when_it_happens(scene: Scene) -> No
     world = scene.wire.world
     guild = next(iter(world.guilds.values()))
     world.set_member(world.members[f"{guild['id']}:{world.user('Ben')['id']}"], roles=[])
-    refused = await scene.human("Ben").click(asked.message, "Delete")
+    await scene.human("Ben").click(asked.message, "Delete")
 
     # then the card stays
-    assert refused.text.startswith("Only whoever brought it in may do that")
+    await scene.human("Ben").sees("general", "Only whoever brought it in may do that")
     assert await cards(scene) == ["Mira"]
 
 
@@ -316,6 +320,7 @@ async def test_a_card_that_is_gone_meanwhile_is_said_to_be(scene: Scene) -> None
     panel = await brought(scene, "Ana")
     asked = await scene.human("Ana").slash("general", "card delete", card="Mira")
     await scene.human("Ana").click(asked.message, "Delete")
+    await becomes(scene.human("Ana"), asked.message, "is out of the library")
     for button in ("Play", "Bind here", "Details"):
         done = await scene.human("Ana").click(panel.message, button)
         assert done.text == "It does not exist any more."
@@ -330,6 +335,7 @@ async def test_a_story_goes_on_with_a_card_that_left_the_library(scene: Scene) -
     promote(scene, "Ben")
     asked = await scene.human("Ben").slash("general", "card delete", card="Mira")
     await scene.human("Ben").click(asked.message, "Delete")
+    await becomes(scene.human("Ben"), asked.message, "is out of the library")
     assert await cards(scene) == []
     await scene.running.restart()
     await story.exchange("Ana", "Are you still there?", "Where else.")

@@ -65,7 +65,7 @@ async def test_presets_are_listed_in_pages(scene: Scene) -> None:
     listed = await ana.slash("general", "preset list")
     assert listed.text.startswith("## Presets · 11\n**P01** · 1 prompt\n")
     await ana.click(listed.message, "▶")
-    assert ana.shown(listed.message).text == "## Presets · 11\n**P11** · 1 prompt"
+    await ana.sees("general", lambda message: message.text == "## Presets · 11\n**P11** · 1 prompt")
 
 
 async def test_an_empty_list_says_what_is_used(scene: Scene) -> None:

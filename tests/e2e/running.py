@@ -206,14 +206,15 @@ def _listening(heard: Callable[[str], None]) -> Any:
             heard(record.getMessage())
 
     ear = Ear(logging.ERROR)
-    processors = structlog.get_config()["processors"]
-    processors.insert(0, note)
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    before = structlog.get_config()
+    structlog.configure(processors=[note, structlog.processors.add_log_level, plain])
     loggers = [logging.getLogger(name) for name in ("discord", "asyncio", "aiohttp")]
     for logger in loggers:
         logger.addHandler(ear)
     try:
         yield
     finally:
-        processors.remove(note)
+        structlog.configure(**before)
         for logger in loggers:
             logger.removeHandler(ear)

@@ -9,8 +9,9 @@ assert story.lines() == ["Mira: The door is open.", "Ana: Hello.", "Mira: Welcom
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from engine.codec import dumps
 from tests.e2e.model import Model, serving
 from tests.e2e.running import BRISK, Running, running_bot
 
-__all__ = ["GREETINGS", "Scene", "Story", "card_json", "set_scene"]
+__all__ = ["GREETINGS", "PEOPLE", "Scene", "Story", "card_json", "labels_of", "set_scene", "until"]
 
 _BUTTON, _COMPONENT = 2, 3  # Discord's numbers for a button, and for an interaction with one
 PEOPLE = ("Ana", "Ben", "Chen")
@@ -88,38 +89,45 @@ class Scene:
         binding = self.bot.bindings.of_channel(int(story.thread))
         assert binding is not None
         plays = self.bot.engine.plays
-        async with asyncio.timeout(5):
-            while True:
-                agent = self.bot.engine.agents.get(
-                    await plays.current_session(await plays.get(binding.play_id))
-                )
-                if agent is not None and texts == tuple(m["source"]["text"] for m in agent.inbox.next_turn):
-                    return
-                await asyncio.sleep(0.01)
+
+        async def wait() -> bool:
+            agent = self.bot.engine.agents.get(await plays.current_session(await plays.get(binding.play_id)))
+            return agent is not None and texts == tuple(m["source"]["text"] for m in agent.inbox.next_turn)
+
+        await until(wait)
+
+    async def known(self, play_id: str, exchanges: int) -> None:
+        """Wait until the story's tree holds so many exchanges."""
+
+        async def grown() -> bool:
+            return len((await self.bot.engine.plays.timeline(play_id)).nodes) == exchanges
+
+        await until(grown)
 
     async def quiet(self, story: Story) -> None:
         """Wait until the bot has looked at everything that was written in the story so far."""
         store = self.bot.engine.store
-        async with asyncio.timeout(5):
-            while True:
-                row = await store.fetch_one("cursor_get", channel_id=int(story.thread))
-                people = [m for m in story.eyes.screen(story.thread) if not m.webhook and m.author in PEOPLE]
-                last = max(int(m.id) for m in people)
-                if row is not None and row["last_seen"] >= last:
-                    return
-                await asyncio.sleep(0.01)
+        people = [m for m in story.eyes.screen(story.thread) if not m.webhook and m.author in PEOPLE]
+        last = max(int(m.id) for m in people)
+
+        async def read() -> bool:
+            row = await store.fetch_one("cursor_get", channel_id=int(story.thread))
+            return row is not None and row["last_seen"] >= last
+
+        await until(read)
 
     async def press_stale(self, who: str, message: Shown, custom_id: str) -> Shown:
-        """Press a button that this person's screen still shows, wherever the message has got to since.
+        """Press a button of a message as it was shown once; a screen can be behind.
 
-        Returns what the bot tells them, and only them.
+        Returns what the bot tells this person, and only this person.
         """
         person = self.human(who)
         place = self.wire.world.channels[message.channel_id]
-        record = self.wire.world.messages[message.id]
+        record = {**self.wire.world.messages[message.id], "components": message.raw["components"]}
+        told = {shown.id for shown in person.screen(message.channel_id) if shown.ephemeral}
         data = {"component_type": _BUTTON, "custom_id": custom_id, "id": 1}
         self.wire.interactions.open(_COMPONENT, person.id, place, data, message=record)
-        return await person.sees(message.channel_id, lambda shown: shown.ephemeral)
+        return await person.sees(message.channel_id, lambda m: m.ephemeral and m.id not in told)
 
     def story(self, opened: InteractionResult) -> Story:
         """The story that an answer of `/play new` names."""
@@ -184,17 +192,23 @@ class Story:
         return await self.answered(answer)
 
     async def press(self, which: str, *, on: Shown | None = None, who: str = "Ana") -> InteractionResult:
-        """Press a button: on a message, or on the newest that has it."""
+        """Press a button: on a message, or on the newest that has it, as soon as it is there."""
         if on is None:
-            on = next(m for m in reversed(self.messages()) if which in labels_of(m))
+            on = await self.eyes.sees(self.thread, lambda m: not m.ephemeral and which in labels_of(m))
         return await self.scene.human(who).click(on.id, which)
 
     async def menu(self, message: Shown, name: str, *, who: str = "Ana") -> InteractionResult:
-        async with asyncio.timeout(5):
-            # People are slower than the disk: what they see has been written down by then.
-            while message.webhook and not await self.scene.bot.outbox.posts.by_message(int(message.id)):
-                await asyncio.sleep(0.01)
+        # People are slower than the disk: what they see has been written down by then.
+        posts = self.scene.bot.outbox.posts
+        await until(lambda: posts.by_message(int(message.id)) if message.webhook else True)
         return await self.scene.human(who).menu(message.id, name)
+
+
+async def until(holds: Callable[[], Any], timeout: float = 10.0) -> None:
+    """Wait until it holds; for what no event tells. An awaitable answer is awaited."""
+    async with asyncio.timeout(timeout):
+        while not (await found if inspect.isawaitable(found := holds()) else found):
+            await asyncio.sleep(0.01)
 
 
 def labels_of(message: Shown) -> list[str]:

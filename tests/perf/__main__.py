@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from tests.perf import storage
+from tests.perf import session, storage
 from tests.perf.measure import table
 
-AREAS = {"storage": storage.measure}
+AREAS = {"session": session.measure, "storage": storage.measure}
 
 
 async def main(names: list[str]) -> int:

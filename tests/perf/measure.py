@@ -12,13 +12,14 @@ __all__ = ["Row", "compare", "table"]
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison. Times are medians in seconds; `goal` is the ratio not to exceed."""
+    """One comparison. Times are medians in seconds, sizes are in bytes; `goal` is the ratio not to exceed."""
 
     name: str
     ours: float
     yardstick_name: str
     yardstick: float
     goal: float
+    unit: str = "s"
 
     @property
     def ratio(self) -> float:
@@ -62,10 +63,14 @@ def table(rows: list[Row]) -> str:
     for row in rows:
         mark = "" if row.reached else "  MISSED"
         lines.append(
-            f"{row.name:<34} {_time(row.ours):>11} {_time(row.yardstick):>11} "
+            f"{row.name:<34} {_said(row, row.ours):>11} {_said(row, row.yardstick):>11} "
             f"{row.ratio:>7.2f} {row.goal:>7.2f}  {row.yardstick_name}{mark}"
         )
     return "\n".join(lines)
+
+
+def _said(row: Row, value: float) -> str:
+    return _time(value) if row.unit == "s" else f"{value:,.0f} {row.unit}"
 
 
 def _time(seconds: float) -> str:

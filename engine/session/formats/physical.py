@@ -14,7 +14,7 @@ from engine.session.formats.log import Log, Wire, is_interpreted
 from engine.session.frozen import is_seq
 from engine.session.streams import expand
 
-__all__ = ["read_physical"]
+__all__ = ["plain_header", "read_physical"]
 
 _PACKED: Final = frozenset({"text-chunks", "reasoning-chunks", "tool-call-chunks"})
 _LONGEST_RUN: Final = 100_000
@@ -24,16 +24,24 @@ FIRST_MARKED: Final = 2
 """From this format on a marker event shows the inherited cut; before, the header counts it."""
 
 
+def plain_header(header: Wire) -> dict[str, Any]:
+    """A stored header without what only its place in a file gave it."""
+    plain = {name: value for name, value in header.items() if name not in ("type", "seedLength")}
+    if header["version"] < FIRST_MARKED:
+        plain["isSeeded"] = "seedLength" in header
+    return plain
+
+
 def read_physical(header: Wire, rows: Iterable[Wire]) -> Log:
     """The log of a stored header and its rows. Raises SessionCorrupt for what cannot be a row."""
-    plain = {name: value for name, value in header.items() if name not in ("type", "seedLength")}
+    plain = plain_header(header)
     events = list(_events(rows, packed=header["version"] < FIRST_MARKED))
     if header["version"] >= FIRST_MARKED:
         return Log(plain, _marked_cut(events), events)
     length = header.get("seedLength")
     if length is not None and (not is_seq(length) or length > len(events)):
         raise SessionCorrupt("seedLength is no length of the log's start", category="header")
-    return Log({**plain, "isSeeded": length is not None}, length or 0, events)
+    return Log(plain, length or 0, events)
 
 
 def _events(rows: Iterable[Wire], *, packed: bool) -> Iterator[Wire]:

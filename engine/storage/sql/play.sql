@@ -86,6 +86,10 @@ SELECT * FROM play_session WHERE play_id = :play_id AND role = 'swipe';
 -- The swipe was adopted or given up; its session stays as a branch.
 UPDATE play_session SET role = 'path' WHERE session_id = :session_id AND role = 'swipe';
 
+-- name: note_waiting
+-- Whether words wait in the session behind the answer that has just come into the tree.
+UPDATE play_session SET waiting = :waiting WHERE session_id = :session_id;
+
 -- name: insert_spoken
 -- Remember that these words were taken.
 INSERT OR IGNORE INTO spoken (play_id, key, at) VALUES (:play_id, :key, :at);
@@ -95,8 +99,8 @@ INSERT OR IGNORE INTO spoken (play_id, key, at) VALUES (:play_id, :key, :at);
 SELECT 1 AS found FROM spoken WHERE play_id = :play_id AND key = :key;
 
 -- name: unfinished_plays
--- Open stories whose session holds more than the tree knows, or that were writing a swipe: after a
--- restart these need a look.
+-- Open stories whose session holds more than the tree knows, or words that wait, or that were writing a
+-- swipe: after a restart these need a look.
 SELECT p.id AS play_id, s.session_id AS session_id, s.role AS role
 FROM playthrough p
 JOIN play_session s ON s.play_id = p.id AND (s.session_id = p.head_session OR s.role = 'swipe')
@@ -105,6 +109,7 @@ LEFT JOIN variant v ON v.id = p.head_variant
 WHERE p.ended_at IS NULL
   AND (
     s.role = 'swipe'
+    OR s.waiting
     OR EXISTS (
       SELECT 1 FROM event e
       WHERE e.session = x.key AND e.seq > COALESCE(v.end_seq, -1) AND e.type <> 'session/end-seed'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
@@ -12,6 +13,8 @@ from aiohttp import web
 from engine.cancel import CancelToken
 from engine.codec import dumps
 from engine.llm import (
+    Adapter,
+    AnthropicAdapter,
     CallConfig,
     Catalogue,
     Chunk,
@@ -27,7 +30,7 @@ KEY = "sk-test-0123456789abcdef"
 
 
 class ModelServer:
-    """Serves `/v1/chat/completions` with `answer`; remembers bodies and headers; counts open exchanges."""
+    """Serves `/v1/chat/completions` and `/v1/messages` with `answer`; remembers bodies and headers; counts open exchanges."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -53,6 +56,7 @@ async def serve(answer: Answer) -> AsyncIterator[ModelServer]:
     server = ModelServer(answer)
     app = web.Application()
     app.router.add_post("/v1/chat/completions", server.handle)
+    app.router.add_post("/v1/messages", server.handle)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -71,6 +75,14 @@ def adapter(url: str, catalogue: str = "", **settings: Any) -> OpenAiAdapter:
     )
 
 
+def claude(url: str, catalogue: str = "", **settings: Any) -> AnthropicAdapter:
+    return AnthropicAdapter(
+        "anthropic",
+        ServerSettings(base_url=url, **({"api_key": KEY} | settings)),
+        Catalogue.parse(catalogue),
+    )
+
+
 def message(role: str, text: str, **fields: Any) -> dict[str, Any]:
     kinds = {"system": "system-prompt", "assistant": "model", "user": "user", "tool": "tool"}
     return {
@@ -82,21 +94,22 @@ def message(role: str, text: str, **fields: Any) -> dict[str, Any]:
     }
 
 
-def ask(model: str = "test-model", **config: Any) -> LlmRequest:
+def ask(model: str = "test-model", provider: str = "openai", **config: Any) -> LlmRequest:
     return LlmRequest(
-        CallConfig("openai", model, **config), (message("user", "Ana: Hello."),), session_id="s"
+        CallConfig(provider, model, **config), (message("user", "Ana: Hello."),), session_id="s"
     )
 
 
 async def run(
-    target: OpenAiAdapter, request: LlmRequest | None = None, token: CancelToken | None = None
+    target: Adapter, request: LlmRequest | None = None, token: CancelToken | None = None
 ) -> list[Chunk]:
     """The whole stream of one call, through the registry and its runtime boundary."""
     llm = Llm()
     llm.register(target)
-    request = request or ask()
+    request = request or ask(provider=target.provider)
     try:
         call = llm.prepare_call(request.config)
+        request = replace(request, config=call.config)
         return [chunk async for chunk in call.stream(request, token or CancelToken())]
     finally:
         await llm.aclose()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from engine.llm import Catalogue, Dialect, ModelInfo, Price
+from engine.llm import Catalogue, Dialect, ImageLimits, ModelInfo, Price
 
 SHIPPED = Path(__file__).parents[3] / "config" / "models.toml"
 
@@ -16,7 +16,7 @@ SHIPPED = Path(__file__).parents[3] / "config" / "models.toml"
 def test_the_shipped_catalogue_reads_and_knows_its_models() -> None:
     catalogue = Catalogue.load(SHIPPED)
     deepseek = catalogue.find("openai", "deepseek-chat")
-    assert deepseek.dialect == Dialect(reasoning_history=True, thinking_switch=True)
+    assert deepseek.dialect == Dialect(effort="thinking", reasoning_history=True, stop_limit=16)
     assert deepseek.reasoning_efforts == ("off", "low", "high", "max")
     assert deepseek.context_window == 131_072
     assert catalogue.find("openai", "gpt-5-mini").dialect.max_tokens_field == "max_completion_tokens"
@@ -24,9 +24,59 @@ def test_the_shipped_catalogue_reads_and_knows_its_models() -> None:
     assert catalogue.find("openai", "gpt-4.1").modalities == {"text", "image"}
 
 
+@pytest.mark.parametrize(
+    ("model", "refuses", "thinking_refuses"),
+    [
+        ("o1", {"temperature", "stop"}, set()),
+        ("o3-mini", {"temperature", "stop"}, set()),
+        ("o4-mini-2025-04-16", {"temperature", "stop"}, set()),
+        ("gpt-5", {"temperature", "stop"}, set()),
+        ("gpt-5-nano", {"temperature", "stop"}, set()),
+        ("gpt-5.2", {"stop"}, {"temperature"}),
+        ("gpt-5-chat-latest", set(), set()),
+    ],
+)
+def test_openais_reasoning_models_want_another_field_and_fewer_of_them(
+    model: str, refuses: set[str], thinking_refuses: set[str]
+) -> None:
+    dialect = Catalogue.load(SHIPPED).find("openai", model).dialect
+    assert dialect.max_tokens_field == "max_completion_tokens"
+    assert (dialect.refuses, dialect.thinking_refuses) == (refuses, thinking_refuses)
+
+
+def test_plain_openai_models_take_everything() -> None:
+    assert Catalogue.load(SHIPPED).find("openai", "gpt-4.1").dialect == Dialect(stop_limit=4)
+
+
+def test_what_all_models_of_a_provider_share_is_added_to_what_one_of_them_is() -> None:
+    sonnet = Catalogue.load(SHIPPED).find("anthropic", "claude-sonnet-4-5")
+    assert sonnet.price == Price(input=3.0, output=15.0, cached_input=0.3)
+    assert sonnet.dialect.thinking_budgets == {"low": 2048, "medium": 8192, "high": 24_576}
+    assert (sonnet.context_window, sonnet.default_max_tokens) == (200_000, 4096)
+    assert sonnet.dialect.thinking_refuses == {"temperature"}
+    newest = Catalogue.load(SHIPPED).find("anthropic", "claude-opus-4-7")
+    assert newest.dialect == Dialect(thinking_refuses=frozenset({"temperature"}))
+
+
+@pytest.mark.parametrize(
+    ("provider", "dialect"),
+    [
+        ("deepseek", Dialect(effort="thinking", reasoning_history=True, stop_limit=16)),
+        ("openrouter", Dialect(effort="reasoning", reasoning_details=True)),
+        ("llama.cpp", Dialect(effort="template", reasoning_history=True)),
+        ("koboldcpp", Dialect()),
+        ("vllm", Dialect()),
+        ("ollama", Dialect()),
+    ],
+)
+def test_every_provider_has_its_dialect_whatever_the_model(provider: str, dialect: Dialect) -> None:
+    assert Catalogue.load(SHIPPED).find(provider, "some/new-model:7b").dialect == dialect
+
+
 def test_no_shipped_model_takes_system_messages_in_mid_history() -> None:
     tables = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["model"]
-    assert [table["system_prompt_update"] for table in tables] == ["none"] * len(Catalogue.load(SHIPPED))
+    assert len(tables) == len(Catalogue.load(SHIPPED))
+    assert {table.get("system_prompt_update", "none") for table in tables} == {"none"}
 
 
 def test_an_unknown_model_is_an_empty_record() -> None:
@@ -43,11 +93,30 @@ def test_the_first_entry_that_fits_counts_and_case_does_not() -> None:
     assert catalogue.find("q", "a-large").context_window is None
 
 
-def test_a_users_entries_go_first() -> None:
+def test_a_users_entries_go_first_and_leave_the_rest_as_it_was() -> None:
     shipped = Catalogue.parse('[[model]]\nmodel = "a"\ncontext_window = 1\nmax_output = 5')
     user = Catalogue.parse('[[model]]\nmodel = "a"\ncontext_window = 2')
     found = shipped.extended(user).find("p", "a")
-    assert (found.context_window, found.max_output) == (2, None)
+    assert (found.context_window, found.max_output) == (2, 5)
+
+
+def test_a_dialect_is_put_together_key_by_key_and_a_price_is_not() -> None:
+    catalogue = Catalogue.parse("""
+        [[model]]
+        model = "a"
+        price = { input = 1.0, output = 2.0 }
+        dialect = { prompt_cache = true }
+        images = { max_count = 2 }
+        [[model]]
+        model = "*"
+        price = { input = 9.0, output = 9.0, cached_input = 9.0 }
+        dialect = { prompt_cache = false, stop_limit = 4 }
+        images = { max_side = 100 }
+    """)
+    found = catalogue.find("p", "a")
+    assert found.dialect == Dialect(prompt_cache=True, stop_limit=4)
+    assert found.price == Price(input=1.0, output=2.0)
+    assert found.images == ImageLimits(max_count=2, max_side=100)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +131,9 @@ def test_a_users_entries_go_first() -> None:
         ('[[model]]\nmodel = "a"\nprice = { input = 1 }', "key price.output"),
         ('[[model]]\nmodel = "a"\ndialect = { max_tokens_field = "x" }', "key dialect.max_tokens_field"),
         ('[[model]]\nmodel = "a"\ndialect = { thinkin_switch = true }', "key dialect.thinkin_switch"),
+        ('[[model]]\nmodel = "a"\ndialect = { refuses = ["top_p"] }', "key dialect.refuses"),
+        ('[[model]]\nmodel = "a"\ndialect = { thinking_budgets = { low = 9 } }', "thinking_budgets.low"),
+        ('[[model]]\nmodel = "a"\nimages = { max_cuont = 1 }', "key images.max_cuont"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(text: str, named: str) -> None:

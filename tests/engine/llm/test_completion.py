@@ -97,6 +97,35 @@ def test_the_old_form_with_text_in_the_choice() -> None:
     assert blocks(chunks) == [{"type": "text", "text": "Hello"}]
 
 
+def test_reasoning_details_are_kept_whole_for_the_next_call() -> None:
+    def details(*pieces: Any) -> Any:
+        return delta(content="", reasoning_details=list(pieces))
+
+    chunks = read(
+        details({"type": "reasoning.text", "index": 0, "text": "She ", "format": "f1"}),
+        details({"type": "reasoning.text", "index": 0, "text": "lies.", "signature": None}),
+        details({"type": "reasoning.text", "index": 0, "text": "", "signature": "s1g"}, "nonsense"),
+        details({"type": "reasoning.encrypted", "index": 1, "data": "x1", "id": "r"}),
+        delta("stop", content="Yes.", reasoning_details="nonsense"),
+    )
+    assert chunks[-1]["replayState"] == {
+        "adapter": "openai",
+        "reasoningDetails": [
+            {"type": "reasoning.text", "index": 0, "text": "She lies.", "format": "f1", "signature": "s1g"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "x1", "id": "r"},
+        ],
+    }
+    assert "replayState" not in read(delta("stop", content="Yes."))[-1]
+    cut = read(details({"type": "reasoning.text", "index": 0, "text": "She "}), done=False)
+    assert "replayState" not in cut[-1]
+
+
+def test_endless_reasoning_details_are_cut_too() -> None:
+    target = reader(limit=10)
+    target.feed(dumps(delta(reasoning_details=[{"type": "t", "index": 0, "text": "x" * 11}])).decode())
+    assert target.done
+
+
 def test_cached_and_reasoning_tokens_are_counted_apart() -> None:
     usage = {
         "prompt_tokens": 100,

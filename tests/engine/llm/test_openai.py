@@ -82,7 +82,7 @@ async def test_the_catalogue_shapes_the_request() -> None:
     catalogue = """
         [[model]]
         model = "thinker"
-        dialect = { max_tokens_field = "max_completion_tokens", thinking_switch = true }
+        dialect = { max_tokens_field = "max_completion_tokens", effort = "thinking" }
     """
     async with serve(replies(*HELLO)) as server:
         await run(adapter(server.url, catalogue), ask("thinker", max_tokens=7, reasoning_effort="off"))
@@ -166,7 +166,7 @@ async def test_what_a_proxy_appends_after_the_end_marker_does_no_harm() -> None:
 async def test_a_server_that_never_closes_after_its_finish_does_not_hold_us(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("engine.llm.openai.AFTER_FINISH_SECONDS", 0.05)
+    monkeypatch.setattr("engine.llm.server.AFTER_FINISH_SECONDS", 0.05)
 
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()

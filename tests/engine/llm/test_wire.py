@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from engine.llm import CallConfig, Dialect, LlmFailure, LlmRequest, ModelInfo
-from engine.llm.wire import EMPTY_RESULT, chat_messages, request_body
+from engine.llm.content import EMPTY_RESULT
+from engine.llm.images import visible_pictures
+from engine.llm.wire import chat_messages, request_body
 from tests.engine.llm.server import message
 
 USER = message("user", "Ana: Hi.")
 PLAIN = Dialect()
+PNG = b"\x89PNG\r\n\x1a\n"
 IMAGE = {
     "type": "image",
     "attachment": {
@@ -29,7 +32,9 @@ IMAGE = {
 def wire(
     *messages: Any, dialect: Dialect = PLAIN, images: dict[str, bytes] | None = None
 ) -> list[dict[str, Any]]:
-    return chat_messages(messages, dialect, images or {})
+    request = LlmRequest(CallConfig("p", "m"), messages, images=images or {})
+    eyes = ModelInfo("p", "m", modalities=frozenset({"text", "image"}))
+    return chat_messages(request, dialect, visible_pictures(request, eyes))
 
 
 def assistant(*content: dict[str, Any]) -> dict[str, Any]:
@@ -95,16 +100,16 @@ def test_an_image_that_cannot_be_shown_is_named() -> None:
 
 def test_an_image_whose_bytes_are_here_is_sent() -> None:
     shown = {**USER, "content": [{"type": "text", "text": "Ana: Look."}, IMAGE]}
-    assert wire(shown, images={"a1": b"png"})[0]["content"] == [
+    assert wire(shown, images={"a1": PNG})[0]["content"] == [
         {"type": "text", "text": "Ana: Look."},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,cG5n"}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
     ]
     gone = {**USER, "content": [{**IMAGE, "offloaded": True}]}
-    assert wire(gone, images={"a1": b"png"})[0]["content"] == "[image: map.png, 640×480]"
+    assert wire(gone, images={"a1": PNG})[0]["content"] == "[image: map.png, 640×480]"
 
 
 def test_a_model_without_eyes_gets_no_bytes() -> None:
-    request = LlmRequest(CallConfig("p", "m"), ({**USER, "content": [IMAGE]},), images={"a1": b"png"})
+    request = LlmRequest(CallConfig("p", "m"), ({**USER, "content": [IMAGE]},), images={"a1": PNG})
     blind = request_body(request, ModelInfo("p", "m"))
     assert blind["messages"][0]["content"] == "[image: map.png, 640×480]"
     seeing = request_body(request, ModelInfo("p", "m", modalities=frozenset({"text", "image"})))
@@ -162,9 +167,80 @@ def test_the_body_holds_what_the_config_names_and_nothing_more() -> None:
     ],
 )
 def test_deepseeks_switch_for_thinking(effort: str | None, fields: dict[str, Any]) -> None:
-    info = ModelInfo("p", "m", dialect=Dialect(thinking_switch=True))
+    info = ModelInfo("p", "m", dialect=Dialect(effort="thinking"))
     body = request_body(LlmRequest(CallConfig("p", "m", reasoning_effort=effort), (USER,)), info)
     assert {name: body[name] for name in ("thinking", "reasoning_effort") if name in body} == fields
+
+
+@pytest.mark.parametrize(
+    ("form", "effort", "fields"),
+    [
+        ("reasoning_effort", "low", {"reasoning_effort": "low"}),
+        ("reasoning_effort", "none", {"reasoning_effort": "none"}),
+        ("reasoning", "high", {"reasoning": {"effort": "high"}}),
+        ("reasoning", "off", {"reasoning": {"enabled": False}}),
+        (
+            "template",
+            "high",
+            {"chat_template_kwargs": {"enable_thinking": True, "reasoning_effort": "high"}},
+        ),
+        ("template", "off", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_every_server_is_asked_for_an_effort_in_its_own_way(
+    form: Any, effort: str, fields: dict[str, Any]
+) -> None:
+    info = ModelInfo("p", "m", dialect=Dialect(effort=form))
+    plain = request_body(LlmRequest(CallConfig("p", "m"), (USER,)), info)
+    asked = request_body(LlmRequest(CallConfig("p", "m", reasoning_effort=effort), (USER,)), info)
+    assert asked == plain | fields
+
+
+def test_no_more_stop_strings_than_the_server_takes() -> None:
+    config = CallConfig("p", "m", stop=("Ana:", "Ben:", "Cy:"))
+    limited = ModelInfo("p", "m", dialect=Dialect(stop_limit=2))
+    assert request_body(LlmRequest(config, (USER,)), limited)["stop"] == ["Ana:", "Ben:"]
+    free = request_body(LlmRequest(config, (USER,)), ModelInfo("p", "m"))
+    assert free["stop"] == ["Ana:", "Ben:", "Cy:"]
+
+
+DETAILS = [{"type": "reasoning.encrypted", "index": 0, "data": "x1y2"}]
+HINTED = {
+    "id": "m",
+    "role": "assistant",
+    "content": [{"type": "text", "text": "Yes."}],
+    "source": {
+        "kind": "model",
+        "provider": "p",
+        "model": "m",
+        "replayState": {"adapter": "openai", "reasoningDetails": DETAILS},
+    },
+}
+
+
+def test_reasoning_details_go_back_unchanged_to_the_model_that_made_them() -> None:
+    dialect = Dialect(reasoning_details=True)
+    assert wire(USER, HINTED, dialect=dialect)[1] == {
+        "role": "assistant",
+        "content": "Yes.",
+        "reasoning_details": DETAILS,
+    }
+    assert "reasoning_details" not in wire(USER, HINTED)[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"provider": "q"},
+        {"model": "n"},
+        {"replayState": {"adapter": "anthropic", "blocks": []}},
+        {"replayState": ["odd"]},
+    ],
+)
+def test_reasoning_details_of_another_model_or_protocol_stay_here(change: dict[str, Any]) -> None:
+    foreign = {**HINTED, "source": {**HINTED["source"], **change}}  # type: ignore[dict-item]
+    dialect = Dialect(reasoning_details=True)
+    assert wire(USER, foreign, dialect=dialect)[1] == {"role": "assistant", "content": "Yes."}
 
 
 def test_the_other_name_for_max_tokens() -> None:

@@ -149,8 +149,9 @@ class Table:
         await self.open()
 
     async def close(self) -> None:
-        for engine in (*self._gone, self.engine):
-            await engine.aclose()
+        for engine in (*self._gone, self._engine):
+            if engine is not None:
+                await engine.aclose()
         self._gone.clear()
 
     # -- playing -----------------------------------------------------------------------------------

@@ -380,7 +380,10 @@ async def test_a_corrupt_header_is_refused(process: Process, head: bytes) -> Non
 
 
 async def test_another_version_and_an_unknown_event_are_unsupported(process: Process) -> None:
-    await store_raw(process.store, b'{"type":"future/thing","seq":0,"time":1,"data":{}}')
+    future = event(0, "future/thing", {})
+    await process.store.create(
+        "s", canonical(header().to_wire()), inherited=0, parent=None, rows=[StoredEvent.of(future)]
+    )
     await process.store.create(
         "t", canonical({**header("t").to_wire(), "version": 5}), inherited=0, parent=None, rows=[]
     )
