@@ -9,8 +9,9 @@ follow it, so that the parts of an answer never change their order.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
@@ -30,6 +31,7 @@ T = TypeVar("T")
 Buttons: TypeAlias = Callable[[], discord.ui.View | None]
 """Builds the buttons anew for every use: a view belongs to one message."""
 
+_REPEATED_AFTER = 0.9  # seconds; discord.py waits one before it repeats a request
 _MOST_REPOSTS = 4  # somebody who deletes faster than we post has the last word
 
 
@@ -185,6 +187,7 @@ class Canvas:
             _view(look, rows),
             self.reply_to if part == 0 else None,
         )
+        started = time.monotonic()
         try:
             sent = await self._courier.send(letter)
         except MessageLost:
@@ -197,6 +200,15 @@ class Canvas:
             raise
         else:
             await _surely(self._record(post, sent, look))
+            if sent.webhook_id is not None and time.monotonic() - started >= _REPEATED_AFTER:
+                await self._drop_twin(post, sent, look.text)
+
+    async def _drop_twin(self, post: Post, sent: Sent, text: str) -> None:
+        known = await self._posts.known(post.channel_id, search_start(post))
+        twin = await self._courier.twin(post, sent, known, text)
+        if twin is not None:
+            log.info("canvas.twin_removed", channel=post.channel_id, message=twin)
+            await self._courier.delete(replace(post, message_id=twin, webhook_id=sent.webhook_id))
 
     async def _plan(self, part: int) -> Post:
         post = self._planned[part] = await self._posts.plan(self.place, self.spot, part)

@@ -207,6 +207,23 @@ class Courier:
 
         return await self._ask(room, look)
 
+    async def twin(self, post: Post, sent: Sent, known: set[int], text: str) -> int | None:
+        """The id of a second copy of what was sent just now, if a repeated request has left one.
+
+        discord.py repeats a request that Discord answered with an error, and webhooks know no nonce.
+        """
+        room = await self._room(post.channel_id)
+        after = discord.Object(search_start(post))
+
+        async def look() -> int | None:
+            async for message in room.history(limit=100, after=after, oldest_first=True):
+                alike = message.webhook_id == sent.webhook_id and message.content == text
+                if alike and message.id != sent.message_id and message.id not in known:
+                    return message.id
+            return None
+
+        return await self._ask(room, look)
+
     async def react(self, channel_id: int, message_id: int, emoji: str, *, add: bool) -> None:
         """Put our reaction on a message or take it off. Raises MessageLost, Undelivered."""
         assert self._client.user is not None

@@ -21,6 +21,7 @@ import structlog
 
 from bot.bindings import Binding, Bindings
 from bot.i18n import t
+from bot.markdown import is_blank
 from bot.outbox import Outbox
 from bot.settings import PlaySettings
 from bot.stage import Stage
@@ -214,8 +215,12 @@ class Intake:
             return
         try:
             missed = await self._missed(binding)
-        except (discord.Forbidden, discord.NotFound) as error:
-            # Without a history, or without the channel, nothing can be caught up, ever.
+        except discord.NotFound:
+            log.info("story.channel_gone", channel=binding.channel_id)
+            await self._bindings.unbind(binding.channel_id)
+            return
+        except discord.Forbidden as error:
+            # Without the right to read the history nothing can be caught up, ever.
             log.warning("intake.no_history", channel=binding.channel_id, code=error.code)
             missed = []
         except discord.HTTPException as error:
@@ -261,7 +266,7 @@ class Intake:
             text += f"\n[{attachment.filename}]"
         if len(text) > self._settings.max_message_length:
             return _Words("", "answer.too_long")
-        return _Words(text.strip())
+        return _Words("" if is_blank(text) else text.strip())
 
     async def _utterance(self, message: discord.Message, text: str) -> Utterance:
         name = message.author.display_name

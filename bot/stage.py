@@ -17,7 +17,7 @@ from bot import rows
 from bot.bindings import Bindings
 from bot.faces import Faces
 from bot.i18n import by_code, t
-from bot.outbox import Outbox, Place
+from bot.outbox import Outbox, Place, Reply
 from bot.writing import LabelFilter, Writing
 from engine.hooks import Scope
 from engine.host import Engine
@@ -66,7 +66,8 @@ class Stage:
         self._outbox = outbox
         self._bindings = bindings
         self._faces = faces
-        self._writings: dict[str, Writing] = {}
+        self._writings: dict[str, Writing] = {}  # by session
+        self._newest: dict[int, Writing] = {}  # by channel
         self._begun: dict[int, None] = {}  # messages whose answer has begun, the newest of them
 
     def attach(self, owner: Scope) -> None:
@@ -84,19 +85,24 @@ class Stage:
         binding = self._bindings.of_play(started.play_id)
         if binding is None:
             return
+        channel_id = binding.channel_id
+        before = self._newest.get(channel_id)
         speaker = {"name": ""}
 
         async def open_reply() -> Any:
+            if before is not None:
+                await before.over.wait()  # messages stand in the order in which they were written
             face = await self._faces.of_play(started.play_id)
             speaker["name"] = face.name
             place = self._place(
-                binding.channel_id, started.play_id, started.session_id, started.turn, started.swipe_of
+                channel_id, started.play_id, started.session_id, started.turn, started.swipe_of
             )
-            locale = self.locale(binding.channel_id)
+            locale = self.locale(channel_id)
             return self._outbox.reply(place, face, stop=lambda: rows.stop_row(started.play_id, locale))
 
-        self._writings[started.session_id] = Writing(lambda: speaker["name"], open_reply)
-        self._mark_begun(binding.channel_id, started.inputs)
+        writing = Writing(lambda: speaker["name"], open_reply)
+        self._writings[started.session_id] = self._newest[channel_id] = writing
+        self._mark_begun(channel_id, started.inputs)
 
     def _frame(self, session_id: str, frame: Any) -> None:
         writing = self._writings.get(session_id)
@@ -105,47 +111,49 @@ class Stage:
 
     async def _ended(self, ended: ExchangeEnded) -> None:
         writing = self._writings.pop(ended.session_id, None)
-        binding = self._bindings.of_play(ended.play_id)
         if writing is None:
             return
-        if binding is None:
-            if (left := await writing.reply()) is not None:
-                await left.abandon()
-            return
-        channel_id, locale = binding.channel_id, self.locale(binding.channel_id)
-        reply = await writing.reply()
+        try:
+            reply = await writing.reply()
+            binding = self._bindings.of_play(ended.play_id)
+            if binding is not None:
+                await self._conclude(ended, reply, binding.channel_id)
+            elif reply is not None:
+                await reply.abandon()  # the channel is gone
+        finally:
+            writing.over.set()
+            for channel_id in [each for each, newest in self._newest.items() if newest is writing]:
+                del self._newest[channel_id]
+
+    async def _conclude(self, ended: ExchangeEnded, reply: Reply | None, channel_id: int) -> None:
+        locale = self.locale(channel_id)
         for message_id in _answered_messages(ended.inputs):
             self._outbox.unmark(channel_id, message_id, TAKEN)
         if ended.variant_id is not None and ended.node_id is not None:
-            play, _, node = await self._node(ended.play_id, ended.node_id)
-            place = self._node_place(channel_id, play.id, node)
-            if reply is not None:
-                await reply.finish(
-                    buttons=lambda: self._answer_row(play.id, node),
-                    footer=t(locale, "answer.stopped") if node.adopted.interrupted else None,
-                    node_id=node.id,
-                    variant_id=node.adopted.id,
-                )
-            await self._outbox.unbutton(place)
-            # Those of turns that failed just before this one began may have come late.
-            await self._outbox.pass_on(channel_id, play.id)
-            if ended.waiting and _stopped(ended):
-                await self.tell_waiting(play.id, "answer.stopped_waiting", ended.waiting)
-            return
-        if ended.swipe_of is not None:
+            await self._answered(ended.play_id, ended.node_id, reply, channel_id)
+        elif ended.swipe_of is not None:
             if reply is not None:
                 await reply.abandon()
             await self._swipe_failed(ended, channel_id, locale)
-            return
-        line = self._failure_line(ended, locale)
-        if reply is None:
-            return
-        if line is None:
-            await reply.abandon()
-            return
-        await reply.fail(line, buttons=lambda: rows.failure_row(ended.play_id, locale))
-        if ended.waiting and _stopped(ended):
+        elif reply is not None:
+            if (line := self._failure_line(ended, locale)) is not None:
+                await reply.fail(line, buttons=lambda: rows.failure_row(ended.play_id, locale))
+            else:
+                await reply.abandon()
+        if ended.waiting and ended.swipe_of is None and _stopped(ended):
             await self.tell_waiting(ended.play_id, "answer.stopped_waiting", ended.waiting)
+
+    async def _answered(self, play_id: str, node_id: str, reply: Reply | None, channel_id: int) -> None:
+        play, _, node = await self._node(play_id, node_id)
+        place = self._node_place(channel_id, play.id, node)
+        if reply is not None:
+            await reply.finish(
+                buttons=lambda: self._answer_row(play.id, node),
+                footer=t(self.locale(channel_id), "answer.stopped") if node.adopted.interrupted else None,
+                node_id=node.id,
+                variant_id=node.adopted.id,
+            )
+        await self._outbox.unbutton(place)
 
     async def _swipe_failed(self, ended: ExchangeEnded, channel_id: int, locale: str) -> None:
         """The old answer stands in the tree; show it again, and say why there is no new one."""

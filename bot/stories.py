@@ -132,10 +132,15 @@ class Stories:
         return await self._engine.plays.get(binding.play_id)
 
     async def channel_gone(self, channel_id: int) -> None:
-        """The thread or channel was deleted: nothing can be shown there; the story itself is kept."""
-        if self._bindings.of_channel(channel_id) is not None:
+        """The thread or channel was deleted: nothing can be shown there; the story itself is kept.
+
+        An answer that is being written is stopped: nobody would read it.
+        """
+        binding = self._bindings.of_channel(channel_id)
+        if binding is not None:
             log.info("story.channel_gone", channel=channel_id)
             await self._bindings.unbind(channel_id)
+            await self._engine.plays.stop(binding.play_id)
 
     # -- inside ----------------------------------------------------------------------------------
 

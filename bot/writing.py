@@ -79,6 +79,8 @@ class Writing:
         self._early: list[Any] = []
         self._attempts = 0
         self._filter: LabelFilter | None = None
+        self.over = asyncio.Event()
+        """Set by whoever ends it, when all that there is to show is shown."""
         self.opened = asyncio.ensure_future(self._open(open_reply))
 
     async def _open(self, open_reply: Callable[[], Awaitable[Reply | None]]) -> None:

@@ -1,6 +1,25 @@
 """The session engine: an append-only log, the history derived from it, and its durable journal."""
 
 from engine.session.blocks import BlockAssembler
+from engine.session.compaction import (
+    Price,
+    Rewrite,
+    Span,
+    is_pressed,
+    oversized_results,
+    retained_tokens,
+    select,
+    span_between,
+)
+from engine.session.compactor import (
+    Compacted,
+    Summarise,
+    Summary,
+    compact,
+    is_compacting,
+    prune,
+    summary_request,
+)
 from engine.session.companion import Companion
 from engine.session.event import Event, Header, SurfaceOp
 from engine.session.following import Following, FrameSource, LiveFrame
@@ -41,6 +60,7 @@ from engine.session.stored import StoredLog, check_log, read_log
 from engine.session.streams import StreamRecorder, expand, joined_text, record
 from engine.session.strict import StrictValidator
 from engine.session.surface import Surface, is_append_event, is_replacement_event, is_surface_event
+from engine.session.tokens import Calibration, estimate_tokens, history_tokens, message_tokens
 from engine.session.transcript import transcript
 from engine.session.vocabulary import FORMAT_VERSION, Chunk
 
@@ -50,8 +70,10 @@ __all__ = [
     "NULL",
     "Balance",
     "BlockAssembler",
+    "Calibration",
     "Chunk",
     "Clock",
+    "Compacted",
     "Companion",
     "Event",
     "EventStore",
@@ -70,18 +92,23 @@ __all__ = [
     "Message",
     "Observer",
     "Page",
+    "Price",
     "Projections",
     "Query",
+    "Rewrite",
     "Session",
     "SessionEntry",
     "SessionTrace",
     "Sessions",
+    "Span",
     "StoredEvent",
     "StoredHead",
     "StoredLog",
     "StoredSession",
     "StreamRecorder",
     "StrictValidator",
+    "Summarise",
+    "Summary",
     "Surface",
     "SurfaceOp",
     "SurfaceReading",
@@ -93,22 +120,34 @@ __all__ = [
     "balance",
     "check_log",
     "closers",
+    "compact",
+    "estimate_tokens",
     "expand",
     "fork_seed",
     "freeze",
+    "history_tokens",
     "is_append_event",
+    "is_compacting",
+    "is_pressed",
     "is_replacement_event",
     "is_surface_event",
     "joined_text",
     "message_text",
+    "message_tokens",
     "now_ms",
     "offload_images",
+    "oversized_results",
     "page",
     "parse",
+    "prune",
     "read_log",
     "reasoning_block",
     "record",
     "recovery_results",
+    "retained_tokens",
+    "select",
+    "span_between",
+    "summary_request",
     "system_message",
     "text_block",
     "thaw",

@@ -33,6 +33,9 @@ class View(Sequence[T], Generic[T]):
             return iter(self._items[self._start : self._stop])  # islice would walk up to the start
         return islice(self._items, self._stop)
 
+    def __reversed__(self) -> Iterator[T]:
+        return reversed(self._items[self._start : self._stop])
+
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload

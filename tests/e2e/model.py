@@ -63,6 +63,11 @@ class Call:
             await self.write(word)
         await self.end()
 
+    async def finish(self) -> None:
+        """No more bytes; the line ends in order."""
+        await (await self._open()).write_eof()
+        self.over.set()
+
     async def raw(self, data: bytes) -> None:
         """Bytes that are no part of any protocol."""
         await (await self._open()).write(data)
@@ -106,7 +111,7 @@ class Model:
     @property
     def settings(self) -> ModelSettings:
         """The settings that name this server."""
-        return ModelSettings(provider="openai", base_url=self.url, model="storyteller", idle_timeout=5.0)
+        return ModelSettings(provider="openai", base_url=self.url, model="storyteller")
 
     def will_say(self, *texts: str) -> None:
         """The next calls are answered with these, one each."""
@@ -128,6 +133,12 @@ class Model:
         """The next call that nothing is planned for, to be answered by the test."""
         async with asyncio.timeout(timeout):
             return await self._arrived.get()
+
+    def forget(self) -> None:
+        """Forget every call so far."""
+        self.calls.clear()
+        while not self._arrived.empty():
+            self._arrived.get_nowait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """The endpoint."""

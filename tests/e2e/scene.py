@@ -96,6 +96,10 @@ class Scene:
 
         await until(wait)
 
+    async def asked(self, calls: int) -> None:
+        """Wait until the model has been called so many times."""
+        await until(lambda: len(self.model.calls) >= calls)
+
     async def known(self, play_id: str, exchanges: int) -> None:
         """Wait until the story's tree holds so many exchanges."""
 

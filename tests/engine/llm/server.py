@@ -30,7 +30,7 @@ KEY = "sk-test-0123456789abcdef"
 
 
 class ModelServer:
-    """Serves `/v1/chat/completions` and `/v1/messages` with `answer`; remembers bodies and headers; counts open exchanges."""
+    """Serves `/v1/chat/completions` and `/v1/messages` with `answer`; remembers bodies and headers."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer

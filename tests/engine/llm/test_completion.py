@@ -234,6 +234,7 @@ def test_a_garbled_payload_is_a_transport_failure(text: str) -> None:
         ({"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}, "QUOTA", None),
         ({"error": {"message": "maximum context length is 4096 tokens"}}, "CONTEXT_WINDOW_EXCEEDED", None),
         ({"error": "overloaded"}, "SERVER", None),
+        ({"error": "image input is not supported"}, "UNSUPPORTED_CONTENT", None),
         ({"error": {"message": "Provider returned error", "code": 502}, "choices": []}, "SERVER", 502),
         ({"object": "error", "message": "bad temperature", "code": 400}, "INVALID_REQUEST", 400),
         ({"choices": [{"delta": {}, "error": {"message": "gone", "code": 503}}]}, "SERVER", 503),

@@ -82,6 +82,7 @@ NOW = datetime(2025, 1, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "0.5"}, 500),
         ({"retry-after": "Wed, 01 Jan 2025 12:00:20 GMT"}, 20_000),
         ({"retry-after": "Wed, 01 Jan 2025 11:00:00 GMT"}, 0),
+        ({"retry-after": "Wed, 01 Jan 2025 12:00:20 -0000"}, 20_000),  # of no zone: taken as UTC
         ({"retry-after-ms": "250", "retry-after": "9"}, 250),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-1"}, None),

@@ -6,6 +6,7 @@ were taken from the program itself.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,7 +197,7 @@ def test_other_line_ends_change_nothing(name: str, ending: bytes) -> None:
 def test_any_cuts_change_nothing(name: str, cuts: list[float]) -> None:
     whole = recording(name)
     places = sorted({0, len(whole), *(int(cut * len(whole)) for cut in cuts)})
-    pieces = [whole[start:end] for start, end in zip(places, places[1:], strict=False)]
+    pieces = [whole[start:end] for start, end in itertools.pairwise(places)]
     assert read(name, pieces) == read(name, [whole])
 
 

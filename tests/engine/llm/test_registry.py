@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from engine.cancel import CancelToken
 from engine.errors import LlmError
-from engine.llm import CallConfig, Chunk, Llm, LlmFailure, LlmRequest, ModelInfo, RetryPolicy
+from engine.llm import CallConfig, Chunk, Dialect, Llm, LlmFailure, LlmRequest, ModelInfo, RetryPolicy
 from engine.llm import chunks as make
 
 
@@ -181,3 +182,59 @@ async def test_closing_closes_every_adapter_once() -> None:
     await llm.aclose()
     assert (first.closed, second.closed) == (1, 1)
     assert llm.providers == ()
+
+
+# -- what the model is known to refuse -----------------------------------------------------------
+
+
+class Picky(Fake):
+    """An adapter whose model takes no stop strings, and no temperature while it thinks."""
+
+    def model_info(self, model: str) -> ModelInfo:
+        dialect = Dialect(refuses=frozenset({"stop"}), thinking_refuses=frozenset({"temperature"}))
+        return ModelInfo(self.provider, model, dialect=dialect)
+
+
+@pytest.mark.parametrize(
+    ("effort", "omitted"),
+    [(None, {"stop"}), ("off", {"stop"}), ("none", {"stop"}), ("low", {"stop", "temperature"})],
+)
+def test_what_the_model_refuses_is_left_out_and_said(effort: str | None, omitted: set[str]) -> None:
+    asked = replace(CONFIG, temperature=0.5, stop=("Ana:",), reasoning_effort=effort)
+    call = registry(Picky()).prepare_call(asked)
+    assert call.omitted == omitted
+    assert call.config == asked.without(*omitted)
+    assert registry(Picky()).resolve_call_config(asked) == call.config
+
+
+def test_what_nobody_asked_for_is_not_said_to_be_left_out() -> None:
+    call = registry(Picky()).prepare_call(replace(CONFIG, reasoning_effort="low"))
+    assert call.omitted == frozenset()
+
+
+# -- replay state --------------------------------------------------------------------------------
+
+
+def answered(provider: str) -> dict[str, Any]:
+    source = {"kind": "model", "provider": provider, "model": "m", "replayState": {"adapter": "x"}}
+    return {"id": f"m_{provider}", "role": "assistant", "content": [], "source": source}
+
+
+async def test_replay_state_goes_only_to_the_provider_that_made_it() -> None:
+    fake = Fake()
+    own, foreign = answered("fake"), answered("other")
+    call = registry(fake).prepare_call(CONFIG)
+    request = LlmRequest(call.config, (own, foreign))
+    _ = [chunk async for chunk in call.stream(request, CancelToken())]
+    bare = {"kind": "model", "provider": "other", "model": "m"}
+    assert list(fake.requests[0].messages) == [own, {**foreign, "source": bare}]
+    # what stands in the log is as it was
+    assert foreign["source"]["replayState"] == {"adapter": "x"}
+
+
+async def test_a_request_with_nothing_to_strip_goes_as_it_is() -> None:
+    fake = Fake()
+    call = registry(fake).prepare_call(CONFIG)
+    request = LlmRequest(call.config, (answered("fake"),))
+    _ = [chunk async for chunk in call.stream(request, CancelToken())]
+    assert fake.requests[0] is request

@@ -45,6 +45,10 @@ def test_one_byte_order_mark_is_dropped_and_only_at_the_start() -> None:
     assert parse(b"data: \xef\xbb\xbfa\n\n") == [ServerEvent("\ufeffa")]
 
 
+def test_a_field_named_error_is_an_error_event() -> None:
+    assert parse(b'error: {"code":500}\n\n') == [ServerEvent('{"code":500}', "error")]
+
+
 def test_comments_ids_and_retry_are_read_over() -> None:
     assert parse(b": keep-alive\n\nid: 3\nretry: 10\n: x\ndata: a\n\n") == [ServerEvent("a")]
 

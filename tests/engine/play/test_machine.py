@@ -376,8 +376,8 @@ def check_sound(events: Sequence[Event]) -> None:
 TestStory = Story.TestCase
 # An example opens databases and syncs a disk some hundred times: more of them would hold up every run.
 TestStory.settings = hypothesis.settings(
-    max_examples=150,
-    stateful_step_count=20,
+    max_examples=25,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )

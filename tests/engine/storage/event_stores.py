@@ -310,3 +310,68 @@ class EventStoreConformance:
         for start, stop in [(0, 1), (3, 5), (100, 300), (345, None), (404, None)]:
             assert list((await events.read("f200", start, stop)).rows) == expected[start:stop]
         assert list((await events.read("f100")).rows) == expected[:204] + rows(204, 205, "100")
+
+    # Lists
+
+    async def test_the_list_has_the_last_stored_first_with_what_is_known_of_each(
+        self, events: EventStore
+    ) -> None:
+        await self.root(events, "a", 3)
+        await events.create("b", b'{"b":1}', inherited=2, parent=("a", 1), rows=rows(2, 3))
+        await self.root(events, "c", 0)
+        listed = await events.list()
+        assert [(head.id, head.head, head.inherited, head.parent) for head in listed] == [
+            ("c", 0, 0, None),
+            ("b", 3, 2, ("a", 1)),
+            ("a", 3, 0, None),
+        ]
+        assert listed[1].header == b'{"b":1}'
+
+    async def test_the_list_goes_on_after_an_entry(self, events: EventStore) -> None:
+        for number in range(5):
+            await self.root(events, f"s{number}", 0)
+        first = await events.list(limit=2)
+        second = await events.list(limit=2, before=first[-1].id)
+        assert [head.id for head in [*first, *second]] == ["s4", "s3", "s2", "s1"]
+        with pytest.raises(NotFound):
+            await events.list(before="nobody")
+
+    # Generations
+
+    async def test_a_new_generation_stands_in_place_of_the_old_one(self, events: EventStore) -> None:
+        await self.root(events, "s", 4, "old")
+        epoch = await events.supersede("s", 1, b'{"new":1}', inherited=2, rows=rows(0, 6, "new"))
+        await events.append("s", epoch, rows(6, 7, "new"))
+        stored = await events.read("s")
+        assert (stored.header, stored.inherited, stored.parent) == (b'{"new":1}', 2, None)
+        assert list(stored.rows) == rows(0, 7, "new")
+        assert [head.id for head in await events.list()] == ["s"]
+
+    async def test_a_new_generation_fences_the_writer_of_the_old_one(self, events: EventStore) -> None:
+        await self.root(events, "s", 1)
+        await events.supersede("s", 1, HEADER, inherited=0, rows=[])
+        with pytest.raises(StaleSession):
+            await events.append("s", 1, rows(0, 1))
+        with pytest.raises(StaleSession):
+            await events.supersede("s", 1, HEADER, inherited=0, rows=[])
+        assert await events.take("s") == 3
+
+    async def test_forks_keep_the_generation_that_they_were_made_of(self, events: EventStore) -> None:
+        await self.root(events, "s", 4, "old")
+        await events.create("child", HEADER, inherited=3, parent=("s", 2), rows=rows(3, 5, "child"))
+        assert len((await events.read("child")).rows) == 5  # its lineage is known before
+        await events.supersede("s", 1, HEADER, inherited=0, rows=rows(0, 2, "new"))
+        assert list((await events.read("child")).rows) == [*rows(0, 3, "old"), *rows(3, 5, "child")]
+        await events.create("later", HEADER, inherited=2, parent=("s", 1), rows=[])
+        assert list((await events.read("later")).rows) == rows(0, 2, "new")
+
+    async def test_a_generation_with_a_gap_changes_nothing(self, events: EventStore) -> None:
+        await self.root(events, "s", 2)
+        with pytest.raises(Conflict):
+            await events.supersede("s", 1, b"{}", inherited=0, rows=rows(1, 3))
+        assert list((await events.read("s")).rows) == rows(0, 2)
+        await events.append("s", 1, rows(2, 3))
+
+    async def test_what_is_not_there_cannot_be_superseded(self, events: EventStore) -> None:
+        with pytest.raises(NotFound):
+            await events.supersede("s", 1, HEADER, inherited=0, rows=[])
