@@ -85,9 +85,7 @@ class Moves:
             head = await self.rewind(target, who)
         await self._engine.plays.swipe(target.play_id, target.node_id, head)
 
-    async def concerns_others(
-        self, target: Target, user_id: int
-    ) -> tuple[int, Sequence[UserText]]:
+    async def concerns_others(self, target: Target, user_id: int) -> tuple[int, Sequence[UserText]]:
         """How many exchanges a rewind would set aside, and the words in them that others said.
 
         Raises PlayError PLAY_BUSY while an answer is being written.

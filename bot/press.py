@@ -9,12 +9,13 @@ click, since anybody can press anything at any time.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 import discord
+from discord.ext import commands
 
-__all__ = ["Handler", "Press", "PressTable", "button", "row"]
+__all__ = ["Handler", "Press", "PressCog", "PressTable", "button", "row"]
 
 Handler: TypeAlias = Callable[..., Awaitable[None]]
 """`handler(interaction, *args)` with the ids of the custom_id as strings."""
@@ -40,6 +41,24 @@ class PressTable:
 
     def get(self, op: str) -> Handler | None:
         return self._handlers.get(op)
+
+
+class PressCog(commands.Cog):
+    """A cog with buttons: what `presses_served` names is served while the cog is loaded."""
+
+    presses: PressTable
+
+    def presses_served(self) -> Mapping[str, Handler]:
+        """The ops of this cog and their handlers."""
+        raise NotImplementedError
+
+    async def cog_load(self) -> None:
+        for op, handler in self.presses_served().items():
+            self.presses.on(op, handler)
+
+    async def cog_unload(self) -> None:
+        for op in self.presses_served():
+            self.presses.off(op)
 
 
 class Press(

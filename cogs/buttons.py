@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import discord
-from discord.ext import commands
 
 from bot import failures
 from bot.client import Inglenook
 from bot.i18n import t
-from bot.press import Handler
+from bot.press import Handler, PressCog
 from engine.errors import PlayError
 from engine.play import Head
 
 __all__ = ["Buttons", "setup"]
 
 
-class Buttons(commands.Cog):
+class Buttons(PressCog):
     """◀ ▶ ⟳ Stop, the greeting's ◀ ▶, Retry, Answer now, Skip, Undo, Cancel."""
 
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
-        self._ops: dict[str, Handler] = {
+        self.presses = bot.presses
+
+    def presses_served(self) -> Mapping[str, Handler]:
+        return {
             "prev": self._prev,
             "next": self._next,
             "again": self._again,
@@ -32,14 +36,6 @@ class Buttons(commands.Cog):
             "undo": self._undo,
             "cancel": self._cancel,
         }
-
-    async def cog_load(self) -> None:
-        for op, handler in self._ops.items():
-            self.bot.presses.on(op, handler)
-
-    async def cog_unload(self) -> None:
-        for op in self._ops:
-            self.bot.presses.off(op)
 
     async def _prev(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
         await interaction.response.defer()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Mapping
 
 import discord
 from discord import app_commands
@@ -15,7 +16,7 @@ from bot.client import Inglenook
 from bot.details import card_details, card_tokens
 from bot.excerpts import plain
 from bot.i18n import label, t
-from bot.press import Handler
+from bot.press import Handler, PressCog
 from bot.stories import owner_of
 from bot.uploads import read_upload, refusal
 from bot.venues import base_channel, server, story_parent
@@ -26,6 +27,7 @@ __all__ = ["Cards", "setup"]
 
 
 class Cards(
+    PressCog,
     commands.GroupCog,
     group_name=label("commands.card.name"),
     group_description=label("commands.card.description"),
@@ -34,7 +36,10 @@ class Cards(
 
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
-        self._ops: dict[str, Handler] = {
+        self.presses = bot.presses
+
+    def presses_served(self) -> Mapping[str, Handler]:
+        return {
             "play-card": self._play,
             "bind-card": self._bind_here,
             "card-details": self._details,
@@ -42,14 +47,6 @@ class Cards(
             "delete-yes": self._delete_confirmed,
             "delete-no": self._delete_refused,
         }
-
-    async def cog_load(self) -> None:
-        for op, handler in self._ops.items():
-            self.bot.presses.on(op, handler)
-
-    async def cog_unload(self) -> None:
-        for op in self._ops:
-            self.bot.presses.off(op)
 
     # -- commands ----------------------------------------------------------------------------------
 

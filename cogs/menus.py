@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import discord
 from discord import app_commands
-from discord.ext import commands
 
 from bot import failures, rows
 from bot.client import Inglenook
 from bot.i18n import label, t
 from bot.moves import Target
+from bot.press import Handler, PressCog
 
 __all__ = ["Menus", "setup"]
 
 
-class Menus(commands.Cog):
+class Menus(PressCog):
     """Both ask once when words of others would be set aside, and at no other time."""
 
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
+        self.presses = bot.presses
         self._menus: list[app_commands.ContextMenu] = [
             app_commands.ContextMenu(name=label("commands.menu.rewind"), callback=self.rewind),
             app_commands.ContextMenu(name=label("commands.menu.regenerate"), callback=self.regenerate),
@@ -28,17 +30,18 @@ class Menus(commands.Cog):
         for menu in self._menus:
             menu.guild_only = True
 
+    def presses_served(self) -> Mapping[str, Handler]:
+        return {"rewind-yes": self._rewind_confirmed, "regenerate-yes": self._regenerate_confirmed}
+
     async def cog_load(self) -> None:
+        await super().cog_load()
         for menu in self._menus:
             self.bot.tree.add_command(menu)
-        self.bot.presses.on("rewind-yes", self._rewind_confirmed)
-        self.bot.presses.on("regenerate-yes", self._regenerate_confirmed)
 
     async def cog_unload(self) -> None:
+        await super().cog_unload()
         for menu in self._menus:
             self.bot.tree.remove_command(menu.name, type=menu.type)
-        self.bot.presses.off("rewind-yes")
-        self.bot.presses.off("regenerate-yes")
 
     async def rewind(self, interaction: discord.Interaction, message: discord.Message) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import discord
@@ -13,6 +14,7 @@ from bot.choices import CardOption, choice_name, resolve
 from bot.client import Inglenook
 from bot.excerpts import one_line
 from bot.i18n import label, t
+from bot.press import Handler, PressCog
 from bot.stories import StoryParent, owner_of
 from bot.venues import story_parent
 from engine.errors import NotFound, PlayError
@@ -26,6 +28,7 @@ _DESCRIPTION = 100  # characters of a line under a choice
 
 
 class Play(
+    PressCog,
     commands.GroupCog,
     group_name=label("commands.play.name"),
     group_description=label("commands.play.description"),
@@ -34,12 +37,10 @@ class Play(
 
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
+        self.presses = bot.presses
 
-    async def cog_load(self) -> None:
-        self.bot.presses.on("end-yes", self._end_confirmed)
-
-    async def cog_unload(self) -> None:
-        self.bot.presses.off("end-yes")
+    def presses_served(self) -> Mapping[str, Handler]:
+        return {"end-yes": self._end_confirmed}
 
     @app_commands.command(
         name=label("commands.play.new.name"), description=label("commands.play.new.description")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 
 import discord
@@ -16,7 +17,7 @@ from bot.client import Inglenook
 from bot.details import preset_details
 from bot.excerpts import plain
 from bot.i18n import label, t
-from bot.press import Handler
+from bot.press import Handler, PressCog
 from bot.stories import owner_of
 from bot.uploads import read_upload, refusal
 from bot.venues import base_channel, server
@@ -27,6 +28,7 @@ __all__ = ["Presets", "setup"]
 
 
 class Presets(
+    PressCog,
     commands.GroupCog,
     group_name=label("commands.preset.name"),
     group_description=label("commands.preset.description"),
@@ -35,19 +37,14 @@ class Presets(
 
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
-        self._ops: dict[str, Handler] = {
+        self.presses = bot.presses
+
+    def presses_served(self) -> Mapping[str, Handler]:
+        return {
             "bind-preset": self._bind_here,
             "preset-details": self._details,
             "preset-page": self._turn,
         }
-
-    async def cog_load(self) -> None:
-        for op, handler in self._ops.items():
-            self.bot.presses.on(op, handler)
-
-    async def cog_unload(self) -> None:
-        for op in self._ops:
-            self.bot.presses.off(op)
 
     # -- commands ----------------------------------------------------------------------------------
 

@@ -133,6 +133,15 @@ class Scene:
         self.wire.interactions.open(_COMPONENT, person.id, place, data, message=record)
         return await person.sees(message.channel_id, lambda m: m.ephemeral and m.id not in told)
 
+    async def found_story(self, channel: str) -> Story:
+        """The story that somebody else has opened in a channel."""
+        world = self.wire.world
+        parent = world.channel(channel)["id"]
+        await until(lambda: world.threads_of(parent), timeout=20)
+        story = Story(self, world.threads_of(parent)[0]["id"])
+        await until(lambda: len(story.eyes.screen(story.thread)) >= 2, timeout=20)
+        return story
+
     def story(self, opened: InteractionResult) -> Story:
         """The story that an answer of `/play new` names."""
         found = re.search(r"<#(\d+)>", opened.text)

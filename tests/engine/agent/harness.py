@@ -82,7 +82,9 @@ class ScriptedAdapter:
 class World:
     """Everything that one test needs, over a store that outlives a "crash"."""
 
-    def __init__(self, *answers: Iterable[Any], store: MemoryEventStore | None = None, prompt: str = "") -> None:
+    def __init__(
+        self, *answers: Iterable[Any], store: MemoryEventStore | None = None, prompt: str = ""
+    ) -> None:
         self.store = store or MemoryEventStore()
         self.hooks = Hooks()
         self.owner = Scope("test")
