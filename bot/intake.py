@@ -206,7 +206,7 @@ class Intake:
             return False
         self._stage.mark_taken(channel_id, message.id, waits=receipt.waiting > 0)
         await self._state(message.id, "accepted", receipt.session_id)
-        await self._stage.fix_greeting(binding.play_id)
+        self._outbox.later(self._stage.fix_greeting(binding.play_id))
         return True
 
     async def _catch_up(self, binding: Binding) -> None:

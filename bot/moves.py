@@ -67,6 +67,7 @@ class Moves:
         if index == len(node.variants):
             await self._engine.plays.swipe(play_id, node_id, head)
         else:
+            await self._stage.about_to_move(play_id, [node])
             await self._engine.plays.adopt(play_id, node_id, index, head)
             await self._stage.show_adopted(play_id, node_id)
 
@@ -85,14 +86,19 @@ class Moves:
             head = await self.rewind(target, who)
         await self._engine.plays.swipe(target.play_id, target.node_id, head)
 
+    async def stop(self, play_id: str) -> bool:
+        """Stop the answer that is being written. False when none is."""
+        if not await self._writing(play_id):
+            return False
+        await self._engine.plays.stop(play_id)
+        return True
+
     async def concerns_others(self, target: Target, user_id: int) -> tuple[int, Sequence[UserText]]:
         """How many exchanges a rewind would set aside, and the words in them that others said.
 
         Raises PlayError PLAY_BUSY while an answer is being written.
         """
-        play = await self._engine.plays.get(target.play_id)
-        agent = self._engine.agents.get(await self._engine.plays.current_session(play))
-        if agent is not None and agent.status == "running":
+        if await self._writing(target.play_id):
             raise PlayError("An answer is being written.", code="PLAY_BUSY")
         nodes, words = await self._engine.plays.after(target.play_id, target.node_id)
         # Words that were never answered are an exchange to whoever said them.
@@ -104,9 +110,10 @@ class Moves:
         nodes, words = await self._engine.plays.after(target.play_id, target.node_id)
         if not nodes and not words:
             raise PlayError("This is where the story is already.", code="PLAY_ALREADY_THERE")
-        rewound = await self._engine.plays.rewind(target.play_id, target.node_id, play.head)
         timeline = await self._engine.plays.timeline(target.play_id)
         kept = timeline.node(target.node_id) if target.node_id is not None else None
+        await self._stage.about_to_move(target.play_id, [*nodes, *([kept] if kept is not None else [])])
+        rewound = await self._engine.plays.rewind(target.play_id, target.node_id, play.head)
         await self._stage.set_aside(target.play_id, rewound.set_aside, rewound.words, kept)
         binding = self._bindings.of_play(target.play_id)
         if binding is not None:
@@ -124,9 +131,11 @@ class Moves:
     async def undo(self, play_id: str, previous: Head, session_id: str) -> None:
         """Take a rewind back: the story stands where it stood, and the channel tells it again."""
         play = await self._engine.plays.get(play_id)
-        before = [node.id for node in (await self._engine.plays.timeline(play_id)).path()]
+        standing = (await self._engine.plays.timeline(play_id)).path()
+        before = [node.id for node in standing]
         if play.head.session_id != session_id or await self._gone_on(play):
             raise PlayError("The story has gone on since.", code="PLAY_CANNOT_UNDO")
+        await self._stage.about_to_move(play_id, standing[-1:])
         await self._engine.plays.restore_head(play_id, previous, play.head)
         path = [node.id for node in (await self._engine.plays.timeline(play_id)).path()]
         binding = self._bindings.of_play(play_id)
@@ -143,6 +152,11 @@ class Moves:
         """Say the unanswered words again."""
         play = await self._engine.plays.get(play_id)
         await self._engine.plays.retry(play_id, play.head)
+
+    async def _writing(self, play_id: str) -> bool:
+        play = await self._engine.plays.get(play_id)
+        agent = self._engine.agents.get(await self._engine.plays.current_session(play))
+        return agent is not None and agent.status == "running"
 
     async def _gone_on(self, play: Playthrough) -> bool:
         """Whether anything was said in the head's own session, into which a rewind has led."""

@@ -200,6 +200,10 @@ class Outbox:
         """Take our reaction off again, after what was asked for before."""
         self._chore(self._sign(channel_id, message_id, emoji, add=False))
 
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that nobody waits for, such as taking old buttons away."""
+        self._chore(work)
+
     async def aclose(self, patience: float = 10.0) -> None:
         """Let answers that are at their end finish, let go of the others, then stop. Seconds."""
         self._closed = True

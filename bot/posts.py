@@ -228,6 +228,15 @@ class Posts:
         }
         await self._store.commit(Write("post_reopen", params))
 
+    async def unsettle(self, *places: Place) -> None:
+        """Write ahead: what these places show is about to change. Until it is shown anew they count as
+        unfinished, so that whoever comes after a crash shows them as they are told by then."""
+        spots = [spot for place in places if (spot := await self.spot_of(place)) is not None]
+        if spots:
+            now = self._clock()
+            rows = [{"spot": spot, "now": now} for spot in spots]
+            await self._store.commit(Write("post_unsettle", rows))
+
     async def label(self, spot: str, node_id: str | None, variant_id: str | None) -> None:
         """The exchange and the variant that a spot shows are known now."""
         await self._store.commit(

@@ -70,7 +70,7 @@ class Recovery:
         if post.node_id not in path:
             await self._outbox.discard(place)
         elif post.kind == "answer":
-            await self._stage.show_node(post.play_id, post.node_id, buttons=post.node_id == path[-1])
+            await self._stage.show_adopted(post.play_id, post.node_id)
         else:
             await self._stage.show_again(post.play_id, path[path.index(post.node_id) :])
 

@@ -7,7 +7,9 @@ missing or cannot be sent never changes a story.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import discord
@@ -31,6 +33,7 @@ log = structlog.get_logger(__name__)
 GREETING = "greeting"
 ECHO = "echo"
 TAKEN, WAITING = "👀", "⏳"
+_LONGEST_END = 60.0  # seconds; a Discord that is down is given up before that
 _BEGUN_KEPT = 1000  # messages; between being answered and being marked lie seconds
 
 
@@ -90,8 +93,10 @@ class Stage:
         speaker = {"name": ""}
 
         async def open_reply() -> Any:
-            if before is not None:
-                await before.over.wait()  # messages stand in the order in which they were written
+            if before is not None:  # messages stand in the order in which they were written
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LONGEST_END):
+                        await before.over.wait()
             face = await self._faces.of_play(started.play_id)
             speaker["name"] = face.name
             place = self._place(
@@ -272,6 +277,13 @@ class Stage:
                 )
                 await self._outbox.render(place, await self._faces.of_person(words), words.text)
             await self.show_node(play_id, node_id, buttons=node_id == node_ids[-1])
+
+    async def about_to_move(self, play_id: str, nodes: Iterable[Node]) -> None:
+        """Before the head moves: what the channel shows of these exchanges will not hold any more."""
+        binding = self._bindings.of_play(play_id)
+        if binding is not None:
+            places = [self._node_place(binding.channel_id, play_id, node) for node in nodes]
+            await self._outbox.posts.unsettle(*places)
 
     async def set_aside(
         self,

@@ -56,7 +56,8 @@ class Buttons(PressCog):
 
     async def _stop(self, interaction: discord.Interaction, play: str) -> None:
         await interaction.response.defer()
-        await self.bot.engine.plays.stop(play)
+        if not await self.bot.moves.stop(play):
+            await failures.answer(interaction, t(interaction.locale, "answer.not_writing"))
 
     async def _retry(self, interaction: discord.Interaction, play: str) -> None:
         await interaction.response.defer()

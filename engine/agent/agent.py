@@ -116,11 +116,12 @@ class Agent:
 
         Without `keep_inbox` the queue is cancelled too. Idle with an empty queue it does nothing.
         """
-        if not keep_inbox:
-            self.inbox.clear()
-            self._wake_latched = False
+        # First the signal: an observer of the log may stop the turn, though it cannot clear the queue.
         if self._token is not None:
             self._token.cancel(cause)
+        if not keep_inbox:
+            self._wake_latched = False
+            self.inbox.clear()
         return len(self.inbox.next_turn)
 
     async def run_idle(self, work: Callable[[], Awaitable[T]]) -> T:

@@ -21,7 +21,7 @@ from engine.cancel import CancelToken
 from engine.errors import AgentError
 from engine.ids import new_id
 from engine.llm import CallConfig, LlmFailure, LlmRequest, PreparedCall
-from engine.session import Message, Session
+from engine.session import Message, Session, freeze
 
 __all__ = ["Entry", "RequestFailure", "RequestProposal", "StepRunner"]
 
@@ -166,7 +166,7 @@ class StepRunner:
             reason = "initial"
         elif not self._dispatched:
             reason = "resume"
-        elif last["header"] != header:
+        elif last["header"] != freeze(header):  # a logged list is a tuple
             reason = "change"
         elif series:
             reason = "series"

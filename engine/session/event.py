@@ -49,9 +49,11 @@ class Event:
 
         def __getattr__(self, name: str) -> Any:
             # Only for fields that are not set, so the others cost nothing.
-            if name != "data":
-                raise AttributeError(f"an event has no field {name!r}", name=name, obj=self)
-            return self._read()
+            if name == "data":
+                return self._read()
+            if name == "_body":
+                return b""
+            raise AttributeError(f"an event has no field {name!r}", name=name, obj=self)
 
     def _read(self) -> Any:
         """Decode the body once; it is let go then."""

@@ -114,8 +114,17 @@ class Relations:
         """Take up the state after these events as `accept` for each would leave it.
 
         What is open can only have begun in the last turn or after it; of what came before, few types leave
-        anything behind. So the rest is not even decoded.
+        anything behind. So the rest is not even decoded. Raises AppendRefused for events that cannot have
+        been checked.
         """
+        try:
+            self._resume(events)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise AppendRefused(
+                f"the log was never checked: malformed data ({error!r})", category="stored-relationship"
+            ) from error
+
+    def _resume(self, events: Sequence[Event]) -> None:
         last_turn = next((e.seq for e in reversed(events) if e.type == "turn/start"), 0)
         before, after = events[:last_turn], events[last_turn:]
         header = next((e for e in reversed(before) if e.type == "request/header"), None)

@@ -64,6 +64,10 @@ def read_log(session_id: str, stored: StoredSession) -> StoredLog:
         events = _events(header.id, stored.rows, proven=stored.proven)
         if not stored.proven or not KNOWN_TYPES.issuperset(row.type for row in stored.rows):
             check_vocabulary(header.id, events)
+    try:
+        _check_cut(header, stored.inherited, events)
+    except SessionError as error:
+        raise corrupt(session_id, error) from error
     return StoredLog(header, stored.inherited, events, proven=stored.proven)
 
 

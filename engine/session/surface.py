@@ -228,10 +228,12 @@ class Surface:
         is missing or rejects, and for a replacement that cannot be.
         """
         log, plain = self._log, _PLAIN.difference(self._projections.types())
-        for event in events:
+        for seq, event in enumerate(events, len(log)):
+            if event.seq != seq:
+                _refuse("seq", f"seq {event.seq} does not continue a log of {seq}")
             if event.type not in plain:
                 if event.type in SURFACE_TYPES and event.surface_op == "append":
-                    self._nodes.append(event.seq)
+                    self._nodes.append(seq)
                 else:
                     plan = self.plan(event)
                     log.append(event)

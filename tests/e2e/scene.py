@@ -23,6 +23,7 @@ from bot.sandbox.screen import InteractionResult, Shown
 from bot.sandbox.wire import WireDiscord
 from bot.settings import ModelSettings, NarratorSettings, PlaySettings, Settings, StorageSettings
 from engine.codec import dumps
+from engine.play import Head
 from tests.e2e.model import Model, serving
 from tests.e2e.running import BRISK, Running, running_bot
 
@@ -95,6 +96,11 @@ class Scene:
             return agent is not None and texts == tuple(m["source"]["text"] for m in agent.inbox.next_turn)
 
         await until(wait)
+
+    async def head(self) -> Head:
+        """Where the only story stands."""
+        (binding,) = self.bot.bindings.all()
+        return (await self.bot.engine.plays.get(binding.play_id)).head
 
     async def asked(self, calls: int) -> None:
         """Wait until the model has been called so many times."""

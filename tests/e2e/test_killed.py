@@ -34,8 +34,9 @@ class Process:
             "PLAY__SAMPLES": "true",
             "PLAY__FIRST_STORY": "general",
             "PLAY__EDIT_INTERVAL": "0.2",
-            "LOGS__LEVEL": "warning",
+            "LOGS__FORMAT": "json",
         }
+        self._log = database.with_name("bot.log")
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
@@ -43,8 +44,16 @@ class Process:
         env = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)}
         env |= {ENV_PREFIX + name: value for name, value in self._settings.items()}
         again = self._wire.gateway.identifies + 1
-        self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", "bot", "run", env=env)
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "bot", "run", env=env, stdout=log, stderr=log
+            )
         await self._wire.gateway.wait_until(identifies=again, timeout=30)
+
+    def errors(self) -> list[str]:
+        """What it has logged as an error, or printed although it is no log line."""
+        lines = self._log.read_text().splitlines()
+        return [line for line in lines if not line.startswith("{") or '"level":"error"' in line.replace(" ", "")]
 
     async def kill(self) -> None:
         """SIGKILL."""
@@ -128,3 +137,4 @@ async def test_killed_while_it_writes(data_dir: Path) -> None:
             assert len(model.calls) == 4
             # and it ends in order when it is asked to
             assert await process.end() == 0
+            assert process.errors() == []

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from bot.pacing import Pace
+from bot.settings import PlaySettings
 from tests.e2e.scene import Scene, Story, labels_of, set_scene
 from tests.e2e.table import open_wire
 
@@ -39,12 +40,11 @@ async def test_a_story_is_played(scene: Scene, story: Story) -> None:
 
 async def test_two_people_reach_the_model_under_their_personas(scene: Scene, story: Story) -> None:
     # given Ana who plays Lady Anaïs, and Ben who plays himself
-    library = scene.bot.engine.library
-    await library.persona_set(scene.human("Ana").id, "Lady Anaïs", "A duelist.")
+    await scene.human("Ana").slash(story.thread, "persona set", name="Lady Anaïs")
     await story.exchange("Ana", "I knock.", "Who is there?")
     # when Ben speaks, and then Ana under another persona
     await story.exchange("Ben", "I hide behind her.", "Two of you, then.")
-    await library.persona_set(scene.human("Ana").id, "Nan")
+    await scene.human("Ana").slash(story.thread, "persona set", name="Nan")
     await story.exchange("Ana", "Only me.", "I count two.")
     # then each message carries the name under which it was said
     assert scene.model.calls[-1].heard == [
@@ -178,15 +178,48 @@ async def test_messages_that_are_no_words_are_left_alone(scene: Scene, story: St
     await story.answered("Good.")
 
 
-async def test_a_message_that_is_too_long_is_refused_with_its_length(scene: Scene, data_dir: Path) -> None:
-    story = await scene.open_story()
-    limit = scene.bot.settings.play.max_message_length
-    ana = scene.human("Ana")
-    # given a message near Discord's limit whose attachments' names make it too long to play
-    assert limit == 4000
-    said = await ana.say(story.thread, "x" * 2000)
-    call = await scene.model.call()
-    assert call.heard == ["Ana: " + "x" * 2000]
-    await call.say("So many x.")
-    await story.answered("So many x.")
-    assert said.text == "x" * 2000
+async def test_a_message_that_is_too_long_is_refused_with_its_length(data_dir: Path) -> None:
+    settings = PlaySettings(max_message_length=20)
+    async with open_wire() as wire, set_scene(wire, data_dir, play=settings) as scene:
+        story = await scene.open_story()
+        said = await story.say("Ana", "I have a lot to say.!")
+        line = await story.sees("This message has 21 characters; at most 20 can be played at once.")
+        assert line.raw["message_reference"]["message_id"] == said.id
+        await story.exchange("Ana", "I have much to say.", "Say it.")
+        assert scene.model.calls[-1].heard == ["Ana: I have much to say."]
+
+
+async def test_two_stories_of_one_channel_do_not_mix(scene: Scene, story: Story) -> None:
+    other = await scene.open_story("Thorn", greetings=["Go away."])
+    await story.say("Ana", "Hello.")
+    to_mira = await scene.model.call()
+    await other.say("Ben", "Why?")
+    to_thorn = await scene.model.call()
+    # when both answers are written at the same time
+    await to_mira.write("Come in, ")
+    await to_thorn.write("Because I ")
+    await story.sees("Come in,")
+    await other.sees("Because I")
+    await to_thorn.write("said so.")
+    await to_mira.write("come in.")
+    await to_thorn.end()
+    await to_mira.end()
+    await story.answered("Come in, come in.")
+    await other.answered("Because I said so.")
+    # then each stands in its own thread under its own name
+    assert story.lines() == ["Mira: The door is open.", "Ana: Hello.", "Mira: Come in, come in."]
+    assert other.lines() == ["Thorn: Go away.", "Ben: Why?", "Thorn: Because I said so."]
+
+
+async def test_a_lively_table_stays_within_discord_s_limits(data_dir: Path) -> None:
+    # given Discord with its real limits, the house's own pace, and a model that answers at once
+    async with open_wire(rate_limits=True) as wire, set_scene(wire, data_dir, pace=Pace()) as scene:
+        story = await scene.open_story()
+        scene.model.will_say(*(f"Answer {n}." for n in range(5)))
+        for n in range(5):
+            await story.say(("Ana", "Ben")[n % 2], f"Question {n}.")
+        await story.answered("Answer 4.", timeout=30)
+        said = [line for line in story.lines() if line.startswith("Mira: Answer")]
+        assert said == [f"Mira: Answer {n}." for n in range(5)]
+        # then nothing that people wait for was refused; a reaction may have been, and is repeated
+        assert [r.path for r in wire.log.find(status=429) if "/reactions/" not in r.path] == []

@@ -5,8 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.settings import PlaySettings
-from tests.e2e.scene import Scene, Story, labels_of, set_scene
+from engine.play import Head
+from tests.e2e.scene import Scene, Story, labels_of, set_scene, until
 from tests.e2e.table import open_wire
+
+
+async def moved(scene: Scene, standing: Head) -> bool:
+    """Whether the only story stands somewhere else by now."""
+    return await scene.head() != standing
 
 
 async def test_after_a_restart_everything_goes_on(scene: Scene, story: Story) -> None:
@@ -284,3 +290,100 @@ async def test_a_failure_can_be_retried_after_a_restart(scene: Scene, story: Sto
     await story.press("Retry")
     await story.answered("Who is there?")
     await story.reads("Mira: The door is open.", "Ana: I knock.", "Mira: Who is there?")
+
+
+async def test_a_crash_in_the_middle_of_a_rewind(scene: Scene, story: Story) -> None:
+    await story.exchange("Ana", "I knock.", "Who is there?")
+    await story.exchange("Ana", "I cough.", "Two of you.")
+    # given a rewind that has moved the story, while Discord has not heard of it yet
+    standing = await scene.head()
+    scene.wire.faults.hang("DELETE", r"/messages/", times=None)
+    await scene.human("Ana").menu(story.find("Who is there?").id, "Rewind", wait=False)
+    await until(lambda: moved(scene, standing))
+    await scene.running.crash()
+    scene.wire.faults.clear()
+    assert "Mira: Two of you." in story.lines()
+    # then the start brings the thread up to date: the answer is gone, the row is back where it belongs
+    await scene.running.start()
+    assert "Mira: Two of you." not in story.lines()
+    assert labels_of(story.find("Who is there?")) == ["◀", "1/1", "▶", "⟳"]
+    scene.model.will_say("Who is it?")
+    await story.press("⟳")
+    await story.answered("Who is it?", "2/2")
+
+
+async def test_a_crash_in_the_middle_of_turning_a_page(scene: Scene, story: Story) -> None:
+    await story.exchange("Ana", "Left or right?", "Left.")
+    scene.model.will_say("Right.")
+    await story.press("▶")
+    right = await story.answered("Right.", "2/2")
+    # given a ◀ that has moved the story, while Discord has not heard of it yet
+    standing = await scene.head()
+    scene.wire.faults.hang("PATCH", r"/webhooks/", times=None)
+    await scene.human("Ana").click(right.id, "◀", wait=False)
+    await until(lambda: moved(scene, standing))
+    await scene.running.crash()
+    scene.wire.faults.clear()
+    await scene.running.start()
+    # then the thread shows what stands
+    await story.answered("Left.", "1/2")
+    await story.press("▶")
+    await story.answered("Right.", "2/2")
+
+
+async def test_a_crash_in_the_middle_of_an_undo(scene: Scene, story: Story) -> None:
+    await story.exchange("Ana", "I knock.", "Who is there?")
+    await story.exchange("Ana", "I cough.", "Two of you.")
+    await story.menu(story.find("Who is there?"), "Rewind")
+    undo = await story.sees("Rewound to here by Ana")
+    standing = await scene.head()
+    scene.wire.faults.hang("PATCH|POST|DELETE", r"/(webhooks|channels)/", times=None)
+    await scene.human("Ana").click(undo.id, "Undo", wait=False)
+    await until(lambda: moved(scene, standing))
+    await scene.running.crash()
+    scene.wire.faults.clear()
+    await scene.running.start()
+    await story.answered("Two of you.", "1/1")
+    assert [line for line in story.lines() if "Rewound" not in line] == [
+        "Mira: The door is open.",
+        "Ana: I knock.",
+        "Mira: Who is there?",
+        "Ana: I cough.",
+        "Mira: Two of you.",
+    ]
+
+
+async def test_a_crash_while_the_greeting_is_posted(scene: Scene) -> None:
+    await scene.card("Mira")
+    scene.wire.faults.hang("POST", r"/webhooks/\d+/", times=1, after=True)
+    await scene.human("Ana").slash("general", "play new", card="Mira", wait=False)
+    story = await scene.found_story("general")
+    await scene.running.crash()
+    scene.wire.faults.clear()
+    await scene.running.start()
+    # then it stands there once, and can be turned
+    await story.reads("Mira: The door is open.")
+    await story.press("▶")
+    await story.reads("Mira: It rains. The door is shut.")
+    await story.exchange("Ana", "I knock.", "Who is there?")
+
+
+async def test_a_crash_in_the_middle_of_a_long_answer(scene: Scene, story: Story) -> None:
+    await story.say("Ana", "Describe the river.")
+    call = await scene.model.call()
+    for n in range(3):
+        await call.write(f"Part {n}. " + "The river is wide. " * 100 + "\n\n")
+    await story.sees("Part 2.")
+    assert len(story.messages()) >= 4
+    await scene.running.crash()
+    await scene.running.start()
+    # then all its messages are gone
+    await story.reads(
+        "Mira: The door is open.",
+        "Ana: Describe the river.",
+        "Inglenook: The bot was restarted in the middle of this answer.",
+    )
+    scene.model.will_say("Wide.")
+    await story.press("Answer now")
+    await story.answered("Wide.", "1/1")
+    await story.reads("Mira: The door is open.", "Ana: Describe the river.", "Mira: Wide.")

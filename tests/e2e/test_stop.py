@@ -155,3 +155,56 @@ async def test_words_that_were_used_cannot_be_changed_any_more(scene: Scene, sto
     assert call.heard == ["Ana: I take the left door.", "It creaks.", "Ana: Go on."]
     await call.say("On it goes.")
     await story.answered("On it goes.")
+
+
+async def test_a_long_answer_that_is_stopped_keeps_all_its_messages(scene: Scene, story: Story) -> None:
+    await story.say("Ana", "Describe the river.")
+    call = await scene.model.call()
+    for n in range(3):
+        await call.write(f"Part {n}. " + "The river is wide. " * 100 + "\n\n")
+    await story.sees("Part 2.")
+    await story.press("Stop")
+    await call.gone.wait()
+    last = await story.answered("— stopped")
+    parts = [m for m in story.messages() if m.author == "Mira"][1:]
+    assert len(parts) >= 3
+    assert parts[-1].id == last.id
+    assert [n for n in range(3) if any(f"Part {n}." in part.text for part in parts)] == [0, 1, 2]
+    assert [bool(part.buttons) for part in parts] == [False] * (len(parts) - 1) + [True]
+
+
+async def test_pressing_the_same_button_twice_does_it_once(scene: Scene, story: Story) -> None:
+    # given a line with Retry that two people see
+    scene.model.will_refuse(401)
+    await story.say("Ana", "Hello.")
+    line = await story.sees("does not accept the key")
+    retry = line.button("Retry").custom_id
+    assert retry is not None
+    # when both press it
+    await scene.human("Ana").click(line.id, "Retry", wait=False)
+    call = await scene.model.call()
+    told = await scene.press_stale("Ben", line, retry)
+    assert told.text == "An answer is being written. Stop it or wait a moment."
+    await call.say("Welcome in.")
+    answer = await story.answered("Welcome in.")
+    # and when somebody is late
+    told = await scene.press_stale("Ben", line, retry)
+    assert told.text == "There are no words here to answer again."
+    await story.reads("Mira: The door is open.", "Ana: Hello.", "Mira: Welcome in.")
+    assert len(scene.model.calls) == 2
+    assert answer.buttons
+
+
+async def test_a_stop_that_comes_too_late_changes_nothing(scene: Scene, story: Story) -> None:
+    await story.say("Ana", "Hello.")
+    call = await scene.model.call()
+    await call.write("Welcome ")
+    growing = await story.sees("Welcome")
+    stop = growing.buttons[0].custom_id
+    assert stop is not None
+    await call.write("in.")
+    await call.end()
+    await story.answered("Welcome in.")
+    told = await scene.press_stale("Ben", growing, stop)
+    assert told.text == "Nothing is being written any more."
+    assert story.find("Welcome in.").text == "Welcome in."

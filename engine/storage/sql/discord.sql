@@ -34,6 +34,10 @@ UPDATE post SET session_id = :session_id, turn = :turn, play_id = :play_id,
   node_id = COALESCE(:node_id, node_id), variant_id = :variant_id, body_hash = NULL, updated_at = :now
 WHERE spot = :spot AND state <> 'deleted';
 
+-- name: post_unsettle
+-- What a spot shows may not be what it should show: to be looked at again after a restart.
+UPDATE post SET body_hash = NULL, updated_at = :now WHERE spot = :spot AND state = 'sent';
+
 -- name: post_label
 -- The exchange and the variant that a spot shows are known now.
 UPDATE post SET node_id = COALESCE(:node_id, node_id), variant_id = COALESCE(:variant_id, variant_id)

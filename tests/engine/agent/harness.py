@@ -11,7 +11,16 @@ from engine.agent import Agents, Section, Services, SystemPrompt
 from engine.cancel import CancelToken
 from engine.hooks import Hooks, Scope
 from engine.llm import CallConfig, Llm, LlmRequest, ModelInfo, RetryPolicy
-from engine.session import Journal, MemoryEventStore, Message, Session, Sessions, message_text, user_message
+from engine.session import (
+    Journal,
+    MemoryEventStore,
+    Message,
+    Session,
+    Sessions,
+    StrictValidator,
+    message_text,
+    user_message,
+)
 
 USAGE = {"type": "usage", "usage": {"inputTokens": 10, "outputTokens": 3}}
 
@@ -96,7 +105,7 @@ class World:
         prompt_registry.section(Section("persona", 0, lambda _: self.prompt_text), owner=self.owner)
         self.services = Services(
             hooks=self.hooks,
-            journal=Journal(Sessions(), self.store),
+            journal=Journal(Sessions(validators=[StrictValidator]), self.store),
             llm=llm,
             prompt=prompt_registry,
             defaults=CallConfig("scripted", "m1"),

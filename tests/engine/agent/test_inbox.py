@@ -16,7 +16,7 @@ from engine.agent import Inbox, Tool
 from engine.agent.inbox import SPLICED
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError, AppendRefused, SessionCorrupt
-from engine.session import Header, Session, user_message
+from engine.session import Header, Journal, Session, Sessions, user_message
 from tests.engine.agent.harness import Pause, World, calls, derived, order, says, u
 
 
@@ -231,9 +231,7 @@ def test_what_was_removed_may_come_back_in_another_queue() -> None:
         (1, -5, (1, 0)),
     ],
 )
-def test_positions_are_written_as_they_are_meant(
-    start: int, removed: int, written: tuple[int, int]
-) -> None:
+def test_positions_are_written_as_they_are_meant(start: int, removed: int, written: tuple[int, int]) -> None:
     box, session, _ = inbox()
     for message_id in "ABC":
         box.insert(u(message_id), "next-turn")
@@ -295,12 +293,14 @@ def test_what_the_log_refuses_is_not_queued() -> None:
 async def test_a_log_with_an_impossible_splice_does_not_open_and_names_it(
     impossible: dict[str, Any],
 ) -> None:
+    # given a log from a writer that did not look
     world = World(says("one"))
-    agent = await world.agents.create("s")
-    agent.followup(u("hi"))
-    await agent.when_idle()
-    at = agent.session.append(SPLICED, impossible).seq
-    await world.agents.close("s")
+    careless = Journal(Sessions(), world.store)
+    session = await careless.create("s")
+    session.append(SPLICED, {"target": "next-turn", "start": 0, "inserted": [u("hi")]})
+    session.append(SPLICED, {"target": "next-turn", "start": 0, "removedCount": 1, "inserted": []})
+    at = session.append(SPLICED, impossible).seq
+    await careless.aclose()
     with pytest.raises(SessionCorrupt) as caught:
         await world.agents.open("s")
     assert caught.value.data == {"session": "s", "seq": at}

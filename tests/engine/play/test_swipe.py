@@ -1,4 +1,7 @@
-"""Another answer: written beside the standing one, adopted when it is whole (spec tavern 6.4, cases 75-88)."""
+"""Another answer: written beside the standing one, adopted when it is whole.
+
+Spec tavern 6.4, cases 75 to 88.
+"""
 
 from __future__ import annotations
 
