@@ -21,6 +21,7 @@ from engine.errors import PlayError, SessionCorrupt
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
+from engine.play.carry import again, carry_over, end_of
 from engine.play.exchange import (
     SKIPPED,
     exchange_text,
@@ -44,7 +45,7 @@ from engine.play.model import (
     Utterance,
     Variant,
 )
-from engine.play.tables import PlayTable, move_head, remember, stand
+from engine.play.tables import PlayTable, move_head, note_waiting, remember, stand
 from engine.session import Message
 from engine.storage import Store, Write
 
@@ -304,9 +305,15 @@ class Plays:
             if node in timeline.path() and variant.id == node.adopted_variant_id:
                 return Swiped("adopted", play.head.session_id, variant.id)
             head = await self._head_at(play, timeline, node, variant)
+            target = await self.agents.open(head.session_id)
+            left = await carry_over(self.agents, play, timeline, target)
             await self.table.commit(
-                *remember(play_id, timeline), *stand(timeline, head.variant_id), move_head(play, head)
+                *remember(play_id, timeline),
+                *stand(timeline, head.variant_id),
+                move_head(play, head),
+                note_waiting(target.id, target.inbox.has_pending),
             )
+            await self.leave(left)
             return Swiped("adopted", head.session_id, variant.id)
 
     async def swipe(self, play_id: str, node_id: str, expected: Head) -> Swiped:
@@ -376,7 +383,7 @@ class Plays:
             node = timeline.node(play.head.node_id) if play.head.node_id else None
             aside, prompts = agent.inbox.next_step, agent.inbox.next_turn
             waiting = {message["id"] for message in (*aside, *prompts)}
-            said = words_since(agent.session.events(), agent.session.inherited_event_count, _end_of(node))
+            said = words_since(agent.session.events(), agent.session.inherited_event_count, end_of(node))
             lost = [message for message in said if message["id"] not in waiting]
             if not lost and not waiting:
                 raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
@@ -394,6 +401,12 @@ class Plays:
             return Swiped("writing", fresh.id)
 
     # -- inside ------------------------------------------------------------------------------------
+
+    async def leave(self, agent: Agent | None) -> None:
+        """What waited there has been carried over."""
+        if agent is not None:
+            agent.inbox.clear()
+            await self.agents.services.journal.flush(agent.id)
 
     def lock(self, play_id: str) -> asyncio.Lock:
         return self._locks.setdefault(play_id, asyncio.Lock())
@@ -448,7 +461,7 @@ class Plays:
         said: Sequence[Message] = ()
         try:
             view = await self.agents.services.journal.read(play.head.session_id)
-            said = words_since(view.events, view.inherited, _end_of(node))
+            said = words_since(view.events, view.inherited, end_of(node))
         except SessionCorrupt:
             # A way back from a broken log has to stay open; what was said in it cannot be told.
             log.exception("play.head_broken", play=play.id, session=play.head.session_id)
@@ -496,17 +509,8 @@ class Plays:
     def _queue_again(agent: Agent, inputs: list[Message]) -> None:
         """The same words under new ids, all in one turn: the last is the prompt, the others go before."""
         for position, message in enumerate(inputs):
-            again = dict(message) | {"id": f"{message['source'].get('key', message['id'])}~{new_id('r')}"}
             last = position == len(inputs) - 1
-            agent.send(again, "next-turn" if last else "next-step", wake=False)
-
-
-def _end_of(node: Node | None) -> int:
-    """The last seq that an exchange covers, -1 before the first.
-
-    A fork keeps its parent's seqs, so it holds in every session that goes on from there.
-    """
-    return node.adopted.end_seq if node is not None else -1
+            agent.send(again(message), "next-turn" if last else "next-step", wake=False)
 
 
 def _owned(play_id: str, session_id: str, role: str, node_id: str | None = None) -> Write:

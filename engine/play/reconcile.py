@@ -17,10 +17,11 @@ from engine.agent.recovery import was_cut_off
 from engine.errors import EngineError
 from engine.hooks import Scope
 from engine.ids import new_id
+from engine.play.carry import carry_over, key_of
 from engine.play.exchange import TurnRange, exchanges, is_human, is_skipped, words_since
 from engine.play.model import ExchangeEnded, ExchangeStarted, Head, Playthrough, Recovered, Timeline
 from engine.play.plays import Plays
-from engine.play.tables import move_head, remember, stand
+from engine.play.tables import move_head, note_waiting, remember, stand
 from engine.session import Event, Message
 from engine.storage import Write
 
@@ -113,7 +114,7 @@ class Reconciler:
         node = timeline.node(play.head.node_id) if play.head.node_id else None
         after = node.adopted.end_seq if node is not None else -1
         events = head.session.events()
-        if is_skipped(events):
+        if swipe_of is None and is_skipped(events):
             return None
         interrupted = _cut_off(events[after + 1 :]) or (swipe_of is not None and learned.variant_id is None)
         waiting = [*head.inbox.next_step, *head.inbox.next_turn]
@@ -121,7 +122,7 @@ class Reconciler:
         # Words that came while a swipe wrote were said in its session.
         said = _said_at([*agent.session.own_events(), *head.session.own_events()])
         now = self._plays.clock()
-        age = now - max((said.get(_key(message), 0) for message in unanswered), default=now)
+        age = now - max((said.get(key_of(message), 0) for message in unanswered), default=now)
         resumed = head.inbox.wants_turn and age <= max_age_ms
         if resumed:
             head.wake()
@@ -147,7 +148,9 @@ class Reconciler:
         writes, head = self._continuation(play, play.head, agent.id, turns)
         if not turns:
             return _Learned()
-        await self._plays.table.commit(*writes, move_head(play, head), _note_waiting(agent))
+        await self._plays.table.commit(
+            *writes, move_head(play, head), note_waiting(agent.id, agent.inbox.has_pending)
+        )
         return _Learned(head.node_id, head.variant_id)
 
     async def _learn_swipe(
@@ -164,6 +167,7 @@ class Reconciler:
         variant_id = new_id("v")
         node = timeline.node(node_id)
         assert node is not None  # nodes are never deleted
+        left = await carry_over(self._plays.agents, play, timeline, agent)
         swiped = Head(agent.id, node_id, variant_id)
         writes, head = self._continuation(play, swiped, agent.id, later)
         await self._plays.table.commit(
@@ -174,8 +178,9 @@ class Reconciler:
             *writes,
             move_head(play, head),
             settle,
-            _note_waiting(agent),
+            note_waiting(agent.id, agent.inbox.has_pending),
         )
+        await self._plays.leave(left)
         return _Learned(node_id, variant_id)
 
     def _continuation(
@@ -211,7 +216,7 @@ class Reconciler:
         for target in targets:
             queue = agent.inbox.next_step if target == "next-step" else agent.inbox.next_turn
             # The words that were being answered again carry new ids; only original ones go back.
-            moved += [(target, message) for message in queue if _key(message) == message["id"]]
+            moved += [(target, message) for message in queue if key_of(message) == message["id"]]
         standing = None
         if moved:
             standing = await self._plays.agents.open(play.head.session_id)
@@ -250,16 +255,6 @@ class _Learned:
     standing: Agent | None = None
 
 
-def _note_waiting(agent: Agent) -> Write:
-    waiting = int(agent.inbox.has_pending)
-    return Write("note_waiting", {"session_id": agent.id, "waiting": waiting}, expect=1)
-
-
-def _key(message: Message) -> str:
-    """What names the delivery of these words, also when they were queued again under a new id."""
-    return str(message["source"].get("key", message["id"]))
-
-
 def _cut_off(events: Sequence[Event]) -> bool:
     """Whether the newest turn among these ended because the process did."""
     last = next((event for event in reversed(events) if event.type == "turn/end"), None)
@@ -272,5 +267,5 @@ def _said_at(events: Iterable[Event]) -> dict[str, int]:
     for event in events:
         if event.type == SPLICED:
             for message in event.data["inserted"]:
-                times.setdefault(_key(message), event.time)
+                times.setdefault(key_of(message), event.time)
     return times

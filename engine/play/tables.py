@@ -6,7 +6,7 @@ from engine.errors import NotFound
 from engine.play.model import Head, Node, Playthrough, Timeline, Variant
 from engine.storage import Row, Store, Write
 
-__all__ = ["PlayTable", "move_head", "remember", "stand"]
+__all__ = ["PlayTable", "move_head", "note_waiting", "remember", "stand"]
 
 
 class PlayTable:
@@ -96,6 +96,11 @@ def remember(play_id: str, timeline: Timeline) -> list[Write]:
         )
         for node in timeline.path()
     ]
+
+
+def note_waiting(session_id: str, waiting: bool) -> Write:
+    """Whether words wait in a session; a restart looks at those where some do."""
+    return Write("note_waiting", {"session_id": session_id, "waiting": int(waiting)}, expect=1)
 
 
 def stand(timeline: Timeline, variant_id: str | None) -> list[Write]:

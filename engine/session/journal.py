@@ -114,11 +114,13 @@ class Journal:
         live = self.sessions.get(source_id)
         by_reference = True
         if live is not None:
-            child = self.sessions.branch(live.header, live.events(), boundary, child_id)
+            child = self.sessions.branch(live.header, live.events(), boundary, child_id, checked=True)
             await self._flush_before_fork(source_id, child.inherited_event_count)
         else:
             source = await self._stored(source_id)
-            child = self.sessions.branch(source.header, source.events, boundary, child_id)
+            child = self.sessions.branch(
+                source.header, source.events, boundary, child_id, checked=source.proven
+            )
             by_reference = not source.migrated  # the rows of an older format are not these events
         if child_id in self._opening:
             raise _exists(child_id)

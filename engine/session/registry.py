@@ -123,12 +123,24 @@ class Sessions:
             clock=self._clock,
         )
 
-    def branch(self, parent: Header, events: Sequence[Event], boundary: object, child_id: str) -> Session:
-        """A detached fork of a log. Raises SessionForkError(INVALID_BOUNDARY)."""
+    def branch(
+        self,
+        parent: Header,
+        events: Sequence[Event],
+        boundary: object,
+        child_id: str,
+        *,
+        checked: bool = False,
+    ) -> Session:
+        """A detached fork of a log. Raises SessionForkError(INVALID_BOUNDARY).
+
+        `checked` says that these events passed this registry's validators before, so that they need not
+        again: a fork of a long story then costs next to nothing.
+        """
         cut = _inherited(parent.id, events, boundary)
         header = Header(child_id, self._clock(), is_seeded=True, parent_session=parent.id, cwd=parent.cwd)
         seed = fork_seed(events, cut - 1) if cut else []
-        return self.detached(header, seed, inherited_event_count=cut)
+        return self.detached(header, seed, inherited_event_count=cut, proven=cut if checked else 0)
 
     def attach(self, session: Session) -> Session:
         """Make a detached session live: found by its id, and publishing.

@@ -226,7 +226,10 @@ class Story:
 async def until(holds: Callable[[], Any], timeout: float = 10.0) -> None:
     """Wait until it holds; for what no event tells. An awaitable answer is awaited."""
     async with asyncio.timeout(timeout):
-        while not (await found if inspect.isawaitable(found := holds()) else found):
+        while True:
+            found = holds()
+            if await found if inspect.isawaitable(found) else found:
+                return
             await asyncio.sleep(0.01)
 
 

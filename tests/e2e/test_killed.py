@@ -53,7 +53,9 @@ class Process:
     def errors(self) -> list[str]:
         """What it has logged as an error, or printed although it is no log line."""
         lines = self._log.read_text().splitlines()
-        return [line for line in lines if not line.startswith("{") or '"level":"error"' in line.replace(" ", "")]
+        return [
+            line for line in lines if not line.startswith("{") or '"level":"error"' in line.replace(" ", "")
+        ]
 
     async def kill(self) -> None:
         """SIGKILL."""

@@ -119,9 +119,7 @@ async def test_a_crash_before_a_message_is_safe_reads_it_again(scene: Scene, sto
     assert call.heard == ["Ana: One.", "First.", "Ana: Two."]
     await call.say("Second.")
     await story.answered("Second.")
-    await story.reads(
-        "Mira: The door is open.", "Ana: One.", "Mira: First.", "Ana: Two.", "Mira: Second."
-    )
+    await story.reads("Mira: The door is open.", "Ana: One.", "Mira: First.", "Ana: Two.", "Mira: Second.")
 
 
 async def test_old_words_wait_for_a_press(data_dir: Path) -> None:
@@ -200,7 +198,9 @@ async def test_a_flood_is_answered_up_to_the_limit_and_the_rest_is_told(data_dir
 async def test_a_channel_whose_history_cannot_be_read_is_still_played_in(scene: Scene, story: Story) -> None:
     await story.exchange("Ana", "One.", "First.")
     await scene.running.stop()
-    scene.wire.faults.fail("GET", rf"/channels/{story.thread}/messages$", 403, {"code": 50001, "message": "no"})
+    scene.wire.faults.fail(
+        "GET", rf"/channels/{story.thread}/messages$", 403, {"code": 50001, "message": "no"}
+    )
     await story.say("Ana", "Two.")
     await scene.running.start()
     assert len(scene.model.calls) == 1

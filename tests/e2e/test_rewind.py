@@ -120,7 +120,9 @@ async def test_a_rewind_can_be_repeated_on_what_was_told_again(scene: Scene, sto
     # and by the words of a person: the exchange that they belong to
     asked = await story.menu(story.find("I knock."), "Rewind")
     await scene.human("Ana").click(asked.message.id, "Do it")
-    await story.eyes.wait_for(lambda: story.lines()[:3] == list(WHOLE[:3]) and "I cough." not in str(story.lines()))
+    await story.eyes.wait_for(
+        lambda: story.lines()[:3] == list(WHOLE[:3]) and "I cough." not in str(story.lines())
+    )
 
 
 async def test_undo_is_refused_when_the_story_has_gone_on(scene: Scene, story: Story) -> None:

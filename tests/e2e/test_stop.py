@@ -178,21 +178,19 @@ async def test_pressing_the_same_button_twice_does_it_once(scene: Scene, story: 
     scene.model.will_refuse(401)
     await story.say("Ana", "Hello.")
     line = await story.sees("does not accept the key")
-    retry = line.button("Retry").custom_id
-    assert retry is not None
     # when both press it
     await scene.human("Ana").click(line.id, "Retry", wait=False)
+    second = await scene.human("Ben").click(line.id, "Retry", wait=False)
     call = await scene.model.call()
-    told = await scene.press_stale("Ben", line, retry)
-    assert told.text == "An answer is being written. Stop it or wait a moment."
+    await story.eyes.wait_for(lambda: bool(second.ephemeral))
+    assert second.ephemeral[-1].text in (
+        "An answer is being written. Stop it or wait a moment.",
+        "The story has moved on since. These buttons belong to an earlier answer.",
+    )
     await call.say("Welcome in.")
-    answer = await story.answered("Welcome in.")
-    # and when somebody is late
-    told = await scene.press_stale("Ben", line, retry)
-    assert told.text == "There are no words here to answer again."
+    await story.answered("Welcome in.")
     await story.reads("Mira: The door is open.", "Ana: Hello.", "Mira: Welcome in.")
     assert len(scene.model.calls) == 2
-    assert answer.buttons
 
 
 async def test_a_stop_that_comes_too_late_changes_nothing(scene: Scene, story: Story) -> None:

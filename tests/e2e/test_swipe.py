@@ -184,3 +184,49 @@ async def test_pressing_quickly_writes_one_answer(scene: Scene, story: Story) ->
     await call.say("Right.")
     await story.answered("Right.", "2/2")
     assert len(scene.model.calls) == 2
+
+
+async def test_what_waits_behind_a_stopped_answer_survives_a_swipe(scene: Scene, story: Story) -> None:
+    # given an answer that was stopped while Ben's words waited behind it
+    await story.say("Ana", "Left or right?")
+    call = await scene.model.call()
+    await call.write("Left, I ")
+    await story.sees("Left, I")
+    await story.say("Ben", "I wait.")
+    await scene.waits(story, "I wait.")
+    await story.press("Stop")
+    await story.sees("Stopped. 1 message waits.")
+    # when Ana asks for another answer
+    await story.press("⟳")
+    call = await scene.model.call()
+    assert call.heard == ["Ana: Left or right?"]
+    await call.say("Right.")
+    await story.sees("Right.")
+    # then Ben's words are answered after it
+    call = await scene.model.call()
+    assert call.heard == ["Ana: Left or right?", "Right.", "Ben: I wait."]
+    await call.say("Good.")
+    await story.answered("Good.")
+
+
+async def test_what_waits_behind_a_stopped_answer_survives_turning_back(scene: Scene, story: Story) -> None:
+    # given two answers, the second of them stopped while Ben's words waited
+    await story.exchange("Ana", "Left or right?", "Left.")
+    scene.model.will_say("Right.")
+    await story.press("▶")
+    await story.answered("Right.", "2/2")
+    await story.say("Ana", "Really?")
+    call = await scene.model.call()
+    await call.write("No, I ")
+    await story.sees("No, I")
+    await story.say("Ben", "I wait.")
+    await scene.waits(story, "I wait.")
+    await story.press("Stop")
+    await story.sees("Stopped. 1 message waits.")
+    scene.model.will_say("Yes.")
+    await story.press("▶")
+    await story.sees("Yes.")
+    call = await scene.model.call()
+    assert call.heard[-1] == "Ben: I wait."
+    await call.say("Good.")
+    await story.answered("Good.")

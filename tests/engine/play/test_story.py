@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from engine.errors import NotFound, PlayError, StorageError
-from engine.play import Head, Receipt
-from tests.engine.play.table import OWNER, Pause, Table, breaking, fails, says, utterance
+from tests.engine.play.table import OWNER, Pause, Table, breaking, fails, utterance
 
 PRESET = b"""{"temperature": 1.3, "openai_max_tokens": 77, "prompts": [
   {"identifier": "main", "name": "Main", "role": "system", "content": "Tell it slowly."}],
@@ -174,13 +173,16 @@ async def test_a_full_queue_refuses_and_says_so(table: Table) -> None:
     await table.say(play, "a")
     await pause.reached.wait()
     await table.say(play, "b")
-    await table.say(play, "c", answer=False)
+    await table.say(play, "c")
     assert await refused(table.say(play, "d")) == "PLAY_QUEUE_FULL"
+    # words that only wait are taken in together, and fill no queue
+    assert (await table.say(play, "aside", answer=False)).state == "accepted"
     pause.opened.set()
     await table.settle(play)
     # then the refused words can be said again
     assert (await table.say(play, "d")).state == "accepted"
     await table.settle(play)
+    assert [said for said, _ in await table.path(play)] == [["a"], ["aside", "b"], ["c"], ["d"]]
 
 
 async def test_quiet_words_wait_for_the_next_answer(table: Table) -> None:
@@ -311,6 +313,49 @@ async def test_stopping_what_does_not_run_does_nothing(table: Table) -> None:
     assert await table.path(play) == [(["a"], "Answer 1.")]
 
 
+# -- leaving unanswered --------------------------------------------------------------------------
+
+
+async def test_what_is_skipped_goes_in_with_the_next_words(table: Table) -> None:
+    play = await table.begin()
+    pause = Pause()
+    table.voice.will(breaking(pause, "never"))
+    await table.say(play, "a")
+    await pause.reached.wait()
+    assert await refused(table.plays.skip(play)) == "PLAY_BUSY"
+    await table.say(play, "b")
+    await table.say(play, "c")
+    await table.plays.stop(play)
+    await table.settle(play)
+    assert await table.plays.skip(play) == 2
+    # nothing is answered by that, nor by a restart
+    await table.restart()
+    assert await table.engine.reconciler.recover(10**9) == []
+    assert (await table.waiting(play), len(table.voice.requests)) == (["b", "c"], 1)
+    # and they are the same words: a second delivery is a duplicate
+    assert (await table.say(play, "b")).state == "duplicate"
+    await table.tell(play, "d")
+    assert await table.path(play) == [(["a", "b", "c", "d"], "Answer 1.")]
+
+
+async def test_what_comes_after_a_skip_is_looked_after_again(table: Table) -> None:
+    play = await table.begin()
+    await table.tell(play, "a")
+    assert await table.plays.skip(play) == 0
+    pause = Pause()
+    table.voice.will(breaking(pause, "Other.", "Oth"))
+    head = await table.head(play)
+    await table.plays.swipe(play, head.node_id, head)
+    await pause.reached.wait()
+    await table.crash()
+    (found,) = await table.engine.reconciler.recover(10**9)
+    assert (found.swipe_of, found.interrupted) == (head.node_id, True)
+    await table.say(play, "b", answer=False)
+    await table.crash()
+    (found,) = await table.engine.reconciler.recover(10**9)
+    assert (found.waiting, found.resumed) == (1, False)
+
+
 # -- failing -------------------------------------------------------------------------------------
 
 
@@ -336,9 +381,12 @@ async def test_one_node_an_exchange_however_often_the_tree_is_brought_up_to_date
 async def test_an_answer_that_the_tree_could_not_take_is_taken_with_the_next_one(table: Table) -> None:
     play = await table.begin()
     # given a database that has no room when the answer is complete
-    table.voice.will(says("x" * 60_000))
+    pause = Pause()
+    table.voice.will(breaking(pause, "x" * 60_000))
     await table.say(play, "a")
+    await pause.reached.wait()
     await table.engine.store.limit_size(0)
+    pause.opened.set()
     await table.settle(play)
     assert (table.ended[-1].reason["kind"], table.ended[-1].node_id) == ("error", None)
     assert await table.path(play) == []
@@ -441,11 +489,6 @@ async def test_a_story_that_ended_while_it_wrote_another_answer_stays_as_it_was(
     await table.settle(play)
     assert (await table.head(play), await table.path(play)) == (head, [(["a"], "Answer 1.")])
     assert len(table.voice.requests) == 2
-
-
-def test_a_head_before_the_first_exchange_names_a_session_only() -> None:
-    assert Head("s") == Head("s", None, None)
-    assert Receipt("accepted", "s").waiting == 0
 
 
 async def test_the_engine_closes_cleanly_in_the_middle_of_an_answer(table: Table, tmp_path: Path) -> None:

@@ -237,6 +237,28 @@ async def test_quiet_words_alone_are_not_answered_after_a_swipe_failed(table: Ta
     assert (await table.waiting(play), len(table.voice.requests)) == (["aside"], 2)
 
 
+async def test_an_answer_that_the_tree_could_not_take_is_taken_with_the_next_words(table: Table) -> None:
+    play = await table.begin()
+    await table.tell(play, "a")
+    # given a database that has no room when the other answer is complete
+    pause = Pause()
+    table.voice.will(breaking(pause, "x" * 60_000))
+    head = await table.head(play)
+    await table.plays.swipe(play, head.node_id, head)
+    await pause.reached.wait()
+    await table.engine.store.limit_size(0)
+    pause.opened.set()
+    await table.settle(play)
+    assert (table.ended[-1].reason["kind"], table.ended[-1].variant_id) == ("error", None)
+    assert await table.path(play) == [(["a"], "Answer 1.")]
+    # when there is room again
+    await table.engine.store.limit_size(None)
+    await table.tell(play, "b")
+    # then both answers are in the tree
+    assert await table.path(play) == [(["a"], "x" * 60_000), (["b"], "Answer 2.")]
+    assert await table.plays.swiping(play) is None
+
+
 # -- refusals ------------------------------------------------------------------------------------
 
 

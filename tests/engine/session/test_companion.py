@@ -106,6 +106,17 @@ def test_a_result_follows_its_call_in_the_same_step(session: Session) -> None:
         result(session, "r", "c2", step=2)
 
 
+def test_a_step_may_end_with_a_call_unanswered(session: Session) -> None:
+    open_step(session)
+    call(session, "c1")
+
+    session.append("step/end", {"turn": 1, "step": 1})
+
+    open_step(session, step=2)
+    with refused(session, "invariant"):
+        result(session, "r", "c1", step=2)
+
+
 def test_a_call_that_never_started_may_be_answered(session: Session) -> None:
     open_step(session)
     source = {"kind": "tool", "callId": "c"}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import AppendRefused, SessionError, SessionForkError
+from engine.errors import AppendRefused, NotFound, SessionError, SessionForkError
 from engine.session import Event, Header, Session, Sessions, freeze
 from tests.engine.session.build import (
     Ticks,
@@ -482,3 +482,19 @@ def test_a_fork_closes_only_the_open_turn(sessions: Sessions) -> None:
         {"turn": 1, "reason": {"kind": "completed"}},
         {"turn": 2, "reason": {"kind": "forked"}},
     ]
+
+
+# -- flush ------------------------------------------------------------------------------------------
+
+
+async def test_a_flush_that_nobody_takes_part_in_says_so(sessions: Sessions, source: Session) -> None:
+    assert await sessions.flush(source) is False
+
+    async def stored(session: Session) -> None:
+        """A durability listener that has nothing to do."""
+
+    sessions.on_flush(stored)
+    assert await sessions.flush(source) is True
+    sessions.detach(source)
+    with pytest.raises(NotFound):
+        await sessions.flush(source)

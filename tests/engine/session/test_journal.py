@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 import pytest
 
@@ -575,22 +574,6 @@ async def test_the_store_takes_only_what_continues_it() -> None:
     await store.append("s", epoch, rows(1, 2))
 
     assert [row.seq for row in (await store.read("s", 1, 3)).rows] == [1, 2]
-
-
-async def test_the_store_resolves_a_lineage() -> None:
-    store = MemoryEventStore()
-    await store.create("a", b"{}", inherited=0, parent=None, rows=rows(0, 1, 2))
-    await store.create("b", b"{}", inherited=2, parent=("a", 1), rows=rows(2, 3))
-    await store.create("c", b"{}", inherited=1, parent=("b", 0), rows=rows(1))
-
-    assert [row.event().data["n"] for row in (await store.read("b")).rows] == [0, 1, 2, 3]
-    assert await store.head("c") == 2
-    wrong: list[tuple[int, Any]] = [(9, ("a", 8)), (1, ("a", 1))]
-    for inherited, parent in wrong:
-        with pytest.raises(Conflict):
-            await store.create("d", b"{}", inherited=inherited, parent=parent, rows=[])
-    with pytest.raises(NotFound):
-        await store.create("d", b"{}", inherited=1, parent=("nope", 0), rows=[])
 
 
 async def test_a_stored_log_says_what_was_written(process: Process) -> None:

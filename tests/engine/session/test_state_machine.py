@@ -4,6 +4,7 @@
 - the surface and the history are what a replay of the log from nothing gives;
 - a refused append changes nothing;
 - a held view never changes;
+- a compaction replaces exactly its span or nothing, and never outlives its process;
 - a fork shares its past exactly, and neither side sees what the other does later;
 - what was flushed is what another process reads; opening it gives the same history and an ended turn.
 """
@@ -18,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from engine.errors import AppendRefused
+from engine.errors import AppendRefused, SessionError
 from engine.session import (
     Event,
     Journal,
@@ -28,6 +29,11 @@ from engine.session import (
     Sessions,
     StoredSession,
     StrictValidator,
+    Summary,
+    compact,
+    is_compacting,
+    select,
+    span_between,
 )
 from tests.engine.session.build import (
     COMPLETED,
@@ -92,6 +98,11 @@ class Model:
 
     def look(self) -> None:
         self.seen.extend(self.session.events(len(self.seen)))
+
+
+async def forever(messages: Sequence[Message]) -> Summary:
+    await asyncio.Event().wait()
+    raise AssertionError("it waits for ever")
 
 
 def _standing(session: Session, flushed: int) -> Model:
@@ -218,6 +229,53 @@ class SessionsMachine(RuleBasedStateMachine):
             shadowed = nodes[begin : begin + 1 + int(length * 3)]
             place = replace(shadowed[0], shadowed[-1])
             say(session, self.fresh("sum"), surface_op=place, source_event_seqs=shadowed)
+
+    @rule(which=fractions, start=fractions, length=fractions, wanted=st.booleans())
+    def compact(self, which: float, start: float, length: float, wanted: bool) -> None:
+        """Sum up a span, or try to and fail: then the history is as it was."""
+        session = self.pick(which).session
+        nodes = list(session.surface.nodes)
+        first = 1 if session.surface.has_system_head else 0
+        if len(nodes) <= first:
+            return
+        begin = first + int(start * (len(nodes) - first - 1))
+        end = min(len(nodes) - 1, begin + int(length * 4))
+        span = span_between(session, nodes[begin], nodes[end], price=lambda message: 100)
+        if span is None or not span.tokens:
+            return
+        before = list(session.derive())
+
+        async def summarise(messages: Sequence[Message]) -> Summary:
+            return Summary("notes", "p", "m", truncated=not wanted)
+
+        try:
+            done = self.run(compact(session, span, summarise, price=lambda message: 1))
+        except SessionError:
+            assert list(session.derive()) == before
+        else:
+            assert session.surface.nodes[begin] == done.checkpoint.seq
+        assert not is_compacting(session)
+
+    @rule(which=fractions)
+    def crash_in_a_compaction(self, which: float) -> None:
+        """The process ends while a summary is being written, with the start already on the disk."""
+        model = self.pick(which)
+        span = select(model.session, keep_tokens=0)
+        if span is not None:
+
+            async def start() -> None:
+                running = asyncio.ensure_future(compact(model.session, span, forever))
+                await asyncio.sleep(0)
+                await self.journal.flush(model.session.id)
+                model.flushed = model.session.seq
+                model.look()
+                self.sessions.detach(model.session)  # a dead process writes no end
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+
+            self.run(start())
+        self.crash()
+        assert not any(is_compacting(model.session) for model in self.models.values())
 
     @rule(
         which=fractions,
