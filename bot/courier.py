@@ -224,6 +224,11 @@ class Courier:
 
         return await self._ask(room, look)
 
+    async def fetch(self, channel_id: int, message_id: int) -> None:
+        """Look at a message. Raises MessageLost when it is gone, Undelivered when we cannot."""
+        room = await self._room(channel_id)
+        await self._ask(room, room.get_partial_message(message_id).fetch)
+
     async def react(self, channel_id: int, message_id: int, emoji: str, *, add: bool) -> None:
         """Put our reaction on a message or take it off. Raises MessageLost, Undelivered."""
         assert self._client.user is not None

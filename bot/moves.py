@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from bot import rows
 from bot.bindings import Bindings
+from bot.echoes import Echoes
 from bot.i18n import t
 from bot.outbox import Outbox, Place
-from bot.stage import GREETING, Stage
+from bot.stage import ANSWER, GREETING, Stage
 from engine.errors import PlayError
 from engine.host import Engine
 from engine.play import Head, Node, Playthrough, UserText
@@ -51,7 +52,7 @@ class Moves:
         if post is not None and post.play_id == binding.play_id:
             if post.kind == GREETING:
                 return Target(binding.play_id, None)
-            if post.node_id is not None and post.kind not in ("notice", "failure"):
+            if post.node_id is not None and (post.kind == ANSWER or Echoes.of_exchange(post.kind)):
                 return Target(binding.play_id, post.node_id)
         row = await self._store.fetch_one("intake_get", message_id=message_id)
         if row is not None and row["play_id"] == binding.play_id:
@@ -147,6 +148,7 @@ class Moves:
         elif back:
             await self._stage.fix_greeting(play_id)
         await self._stage.show_again(play_id, back)
+        await self._stage.show_unanswered(play_id)
 
     async def retry(self, play_id: str) -> None:
         """Say the unanswered words again."""

@@ -169,6 +169,16 @@ class Outbox:
             if (await self.discard(place)).trouble is not None:
                 await self.posts.deleted(*(each for each in posts if each.spot == post.spot))
 
+    async def stands(self, channel_id: int, message_id: int) -> bool:
+        """Whether a message of anybody stands in the channel. True when that cannot be found out."""
+        try:
+            await self._courier.fetch(channel_id, message_id)
+        except MessageLost:
+            return False
+        except Undelivered as error:
+            log.info("outbox.not_looked", channel=channel_id, trouble=error.trouble)
+        return True
+
     async def remove(self, channel_id: int, message_ids: Sequence[int]) -> Removal:
         """Delete messages of anybody: in one request where the bot may, else those that it may."""
         kept: list[int] = []

@@ -17,6 +17,7 @@ import structlog
 
 from bot import rows
 from bot.bindings import Bindings
+from bot.echoes import Echoes, message_id_of
 from bot.faces import Faces
 from bot.i18n import by_code, t
 from bot.outbox import Outbox, Place, Reply
@@ -26,21 +27,14 @@ from engine.host import Engine
 from engine.play import ExchangeEnded, ExchangeStarted, Node, Playthrough, Timeline, UserText
 from engine.session import Message
 
-__all__ = ["GREETING", "Stage", "message_id_of"]
+__all__ = ["ANSWER", "GREETING", "Stage"]
 
 log = structlog.get_logger(__name__)
 
-GREETING = "greeting"
-ECHO = "echo"
+GREETING, ANSWER = "greeting", "answer"
 TAKEN, WAITING = "👀", "⏳"
 _LONGEST_END = 60.0  # seconds; a Discord that is down is given up before that
 _BEGUN_KEPT = 1000  # messages; between being answered and being marked lie seconds
-
-
-def message_id_of(key: str) -> int | None:
-    """The Discord message behind the key of somebody's words (`discord:<channel>:<message>`)."""
-    parts = key.split(":")
-    return int(parts[2]) if len(parts) == 3 and parts[0] == "discord" and parts[2].isdigit() else None
 
 
 def _answered_messages(inputs: Iterable[Message]) -> list[int]:
@@ -69,6 +63,7 @@ class Stage:
         self._outbox = outbox
         self._bindings = bindings
         self._faces = faces
+        self._echoes = Echoes(outbox, faces)
         self._writings: dict[str, Writing] = {}  # by session
         self._newest: dict[int, Writing] = {}  # by channel
         self._begun: dict[int, None] = {}  # messages whose answer has begun, the newest of them
@@ -161,12 +156,28 @@ class Stage:
         await self._outbox.unbutton(place)
 
     async def _swipe_failed(self, ended: ExchangeEnded, channel_id: int, locale: str) -> None:
-        """The old answer stands in the tree; show it again, and say why there is no new one."""
+        """The old answer stands in the tree; show it again, and say why there is no new one.
+
+        What waited behind the old answer is told again: its own line went when the swipe began.
+        """
         assert ended.swipe_of is not None
-        await self.show_node(ended.play_id, ended.swipe_of, buttons=True)
+        play_id, waiting = ended.play_id, await self._unanswered(ended.play_id)
+        await self.show_node(play_id, ended.swipe_of, buttons=True)
         line = self._failure_line(ended, locale)
         if line is not None and ended.reason["kind"] == "error":
-            await self._outbox.notice(channel_id, line, play_id=ended.play_id, passing=True)
+            buttons = (lambda: rows.failure_row(play_id, locale)) if waiting else None
+            await self._outbox.notice(channel_id, line, buttons=buttons, play_id=play_id, passing=True)
+        elif waiting:
+            await self.tell_waiting(play_id, "answer.stopped_waiting", waiting)
+
+    async def _unanswered(self, play_id: str) -> int:
+        """How many messages stand unanswered after the story's head, if nobody is answering them now."""
+        play = await self._engine.plays.get(play_id)
+        agent = self._engine.agents.get(play.head.session_id)
+        if agent is not None and agent.status == "running":
+            return 0
+        _, words = await self._engine.plays.after(play_id, play.head.node_id)
+        return len(words)
 
     async def tell_waiting(self, play_id: str, text: str, waiting: int) -> None:
         """Say that words wait, with a button to have them answered. Goes away with the next answer."""
@@ -266,17 +277,17 @@ class Stage:
         for node_id in node_ids:
             play, _, node = await self._node(play_id, node_id)
             text = await self._engine.plays.text(node.adopted)
-            for position, words in enumerate(text.inputs):
-                place = self._place(
-                    binding.channel_id,
-                    play.id,
-                    node.adopted.session_id,
-                    position,
-                    node_id,
-                    kind=f"{ECHO}{position}",
-                )
-                await self._outbox.render(place, await self._faces.of_person(words), words.text)
+            await self._echoes.tell(binding.channel_id, play.id, node, text.inputs)
             await self.show_node(play_id, node_id, buttons=node_id == node_ids[-1])
+
+    async def show_unanswered(self, play_id: str) -> None:
+        """Tell again what was said after the last exchange, and that it waits."""
+        binding = self._bindings.of_play(play_id)
+        play = await self._engine.plays.get(play_id)
+        _, words = await self._engine.plays.after(play_id, play.head.node_id)
+        if binding is not None and words:
+            await self._echoes.tell_unanswered(binding.channel_id, play_id, words)
+            await self.tell_waiting(play_id, "answer.waits", len(words))
 
     async def about_to_move(self, play_id: str, nodes: Iterable[Node]) -> None:
         """Before the head moves: what the channel shows of these exchanges will not hold any more."""
@@ -289,7 +300,7 @@ class Stage:
         self,
         play_id: str,
         nodes: Iterable[Node],
-        words: Iterable[UserText],
+        words: Sequence[UserText],
         kept: Node | None,
     ) -> None:
         """Take away what a rewind left behind, and give the buttons back to where the story stands."""
@@ -299,21 +310,17 @@ class Stage:
         channel_id = binding.channel_id
         for node in nodes:
             await self._outbox.discard(self._node_place(channel_id, play_id, node))
-            for kind in await self._echo_kinds(node):
-                await self._outbox.discard(
-                    self._place(channel_id, play_id, node.adopted.session_id, 0, node.id, kind=kind)
-                )
+            said = (await self._engine.plays.text(node.adopted)).inputs
+            await self._echoes.discard(channel_id, play_id, node, len(said))
+        await self._echoes.discard_unanswered(channel_id, play_id, words)
         ids = [found for word in words if (found := message_id_of(word.key)) is not None]
         if ids:
             await self._outbox.remove(channel_id, ids)
+        await self._outbox.pass_on(channel_id, play_id)
         if kept is not None:
             await self.show_node(play_id, kept.id, buttons=True)
         else:
             await self.show_greeting(play_id)
-
-    async def _echo_kinds(self, node: Node) -> list[str]:
-        text = await self._engine.plays.text(node.adopted)
-        return [f"{ECHO}{position}" for position in range(len(text.inputs))]
 
     # -- inside ----------------------------------------------------------------------------------
 

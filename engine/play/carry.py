@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.agent import Agent, Agents
 from engine.ids import new_id
-from engine.play.exchange import is_skipped, quietly, words_since
+from engine.play.exchange import is_quiet, is_skipped, quietly, words_since
 from engine.play.model import Node, Playthrough, Timeline
 from engine.session import Message
 
@@ -36,29 +36,28 @@ def end_of(node: Node | None) -> int:
 async def carry_over(agents: Agents, play: Playthrough, timeline: Timeline, target: Agent) -> Agent | None:
     """Queue in `target`, before what waits there, what was said after the head and never answered.
 
-    They are on disk there when this returns. Once the head has moved, the caller clears the queue of
-    the agent that is returned; a crash before that leaves copies, which are told by their keys.
-    What a person has skipped stays quiet. None when there is nothing to do.
+    Words that `target` has heard already stay away; what a person has skipped stays quiet. They are
+    on disk there when this returns. Once the head has moved, the caller clears the queue of the agent
+    that is returned, None for nothing to do; a crash before that leaves copies, which are told by
+    their keys.
     """
     if play.head.session_id == target.id:
         return None
     source = await agents.open(play.head.session_id)
     node = timeline.node(play.head.node_id) if play.head.node_id else None
-    aside, prompts = list(source.inbox.next_step), list(source.inbox.next_turn)
-    waiting = {message["id"] for message in (*aside, *prompts)}
+    waiting = [*source.inbox.next_step, *source.inbox.next_turn]
+    ids = {message["id"] for message in waiting}
     events = source.session.events()
     said = words_since(events, source.session.inherited_event_count, end_of(node))
-    lost = [again(message) for message in said if message["id"] not in waiting]
+    lost = [again(message) for message in said if message["id"] not in ids]
+    if is_skipped(events):
+        lost = [quietly(message) for message in lost]
     if not lost and not waiting:
         return None
-    if is_skipped(events):
-        lost, aside = [], [*map(quietly, lost), *aside]
-    there = {key_of(message) for message in (*target.inbox.next_step, *target.inbox.next_turn)}
-    # As when they are said again: all in one turn, the last is the prompt.
-    for queue, messages in (
-        ("next-step", [*lost[:-1], *aside]),
-        ("next-turn", [*lost[-1:], *prompts]),
-    ):
-        target.inbox.prepend(queue, [message for message in messages if key_of(message) not in there])
+    heard = [event.data for event in target.session.events() if event.type == "user/message"]
+    known = {key_of(each) for each in (*heard, *target.inbox.next_step, *target.inbox.next_turn)}
+    moved = [message for message in (*lost, *waiting) if key_of(message) not in known]
+    target.inbox.prepend("next-step", [message for message in moved if is_quiet(message)])
+    target.inbox.prepend("next-turn", [message for message in moved if not is_quiet(message)])
     await agents.services.journal.flush(target.id)
     return source

@@ -1,51 +1,41 @@
 """Stories: what a table does with them.
 
-A story's channel never knows its session; it asks here, and the head decides. Every move
-of the head forks a session, copies its selection, and then swaps the head by
-compare-and-swap; no log is ever rewritten (spec tavern 6; seed 000, 1.1). One lock a
-story keeps its moves in order; a running turn holds none, so writing never blocks saying.
+Every move of the head forks a session, copies its selection, and then swaps the head by
+compare-and-swap; no log is ever rewritten (spec tavern 6; seed 000, 1.1).
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from weakref import WeakValueDictionary
 
 import structlog
 
 from engine.agent import Agent, Agents
 from engine.cancel import CancelCause
-from engine.errors import PlayError, SessionCorrupt
+from engine.errors import PlayError
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
 from engine.play.carry import again, carry_over, end_of
 from engine.play.exchange import (
     SKIPPED,
-    exchange_text,
-    is_human,
     is_quiet,
     quietly,
     spoken_message,
-    user_text,
     words_since,
 )
 from engine.play.model import (
-    ExchangeText,
     Head,
-    Node,
     Playthrough,
     Receipt,
     Rewound,
     Swiped,
-    Timeline,
-    UserText,
     Utterance,
     Variant,
 )
-from engine.play.tables import PlayTable, move_head, note_waiting, remember, stand
+from engine.play.stories import Stories
+from engine.play.tables import move_head, note_waiting, remember, stand
 from engine.session import Message
 from engine.storage import Store, Write
 
@@ -54,8 +44,8 @@ __all__ = ["Plays"]
 log = structlog.get_logger(__name__)
 
 
-class Plays:
-    """All stories of one engine. `clock` gives epoch ms; `max_waiting` bounds each story's queue."""
+class Plays(Stories):
+    """What a table does with its stories. `max_waiting` bounds each story's queue."""
 
     def __init__(
         self,
@@ -66,80 +56,8 @@ class Plays:
         clock: Callable[[], int],
         max_waiting: int,
     ) -> None:
-        self.agents = agents
-        self.hooks = hooks
-        self.clock = clock
-        self.table = PlayTable(store)
-        self._selections = selections
+        super().__init__(store, agents, selections, hooks, clock)
         self._max_waiting = max_waiting
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    # -- reading -----------------------------------------------------------------------------
-
-    async def get(self, play_id: str) -> Playthrough:
-        """Raises NotFound PLAY_PLAYTHROUGH_NOT_FOUND."""
-        return await self.table.get(play_id)
-
-    async def stories(self, owner: str, *, include_ended: bool = False) -> Sequence[Playthrough]:
-        """The stories of a library, newest first."""
-        return await self.table.of_owner(owner, include_ended)
-
-    async def timeline(self, play_id: str) -> Timeline:
-        return await self.table.timeline(await self.table.get(play_id))
-
-    async def selection(self, play_id: str) -> Selection:
-        """Which resources the story's head uses."""
-        return await self._selected((await self.table.get(play_id)).head.session_id)
-
-    async def text(self, variant: Variant) -> ExchangeText:
-        """What one answer and its exchange say."""
-        log_view = await self.agents.services.journal.read(variant.session_id)
-        return exchange_text(log_view.events[variant.start_seq : variant.end_seq + 1])
-
-    async def turn_of(self, variant: Variant) -> int:
-        """The number of the turn that brought this answer."""
-        view = await self.agents.services.journal.read(variant.session_id)
-        return next(
-            int(event.data["turn"])
-            for event in reversed(view.events[variant.start_seq : variant.end_seq + 1])
-            if event.type == "turn/start"
-        )
-
-    async def node_of_words(self, play_id: str, key: str) -> Node | None:
-        """The exchange on the active path in which these words were said."""
-        play = await self.table.get(play_id)
-        view = await self.agents.services.journal.read(play.head.session_id)
-        seq = next(
-            (
-                event.seq
-                for event in view.events
-                if event.type == "user/message" and event.data["source"].get("key") == key
-            ),
-            None,
-        )
-        timeline = await self.table.timeline(play)
-        if seq is None:
-            return None
-        return next((n for n in timeline.path() if n.adopted.start_seq <= seq <= n.adopted.end_seq), None)
-
-    async def told(self, play_id: str, key: str) -> bool:
-        """Whether a turn has taken these words up, and no rewind has set them aside since."""
-        play = await self.table.get(play_id)
-        view = await self.agents.services.journal.read(await self.current_session(play))
-        return any(
-            event.type == "user/message" and event.data["source"].get("key") == key for event in view.events
-        )
-
-    async def after(self, play_id: str, node_id: str | None) -> tuple[Sequence[Node], Sequence[UserText]]:
-        """What a rewind to `node_id` would set aside: exchanges, and all words said since."""
-        play = await self._open(play_id)
-        timeline = await self.table.timeline(play)
-        return await self._after(play, timeline, self._on_path(timeline, node_id))
-
-    async def swiping(self, play_id: str) -> str | None:
-        """The exchange that another answer is being written to."""
-        swipe = await self.table.swipe(play_id)
-        return swipe[1] if swipe else None
 
     # -- the story's life ----------------------------------------------------------------------
 
@@ -407,93 +325,6 @@ class Plays:
         if agent is not None:
             agent.inbox.clear()
             await self.agents.services.journal.flush(agent.id)
-
-    def lock(self, play_id: str) -> asyncio.Lock:
-        return self._locks.setdefault(play_id, asyncio.Lock())
-
-    async def current_session(self, play: Playthrough) -> str:
-        """Where words go now: into the answer being written beside the standing one, else the head."""
-        swipe = await self.table.swipe(play.id)
-        return swipe[0] if swipe else play.head.session_id
-
-    async def _selected(self, session_id: str) -> Selection:
-        return await self._selections.get(session_id) or Selection()
-
-    async def _open(self, play_id: str) -> Playthrough:
-        play = await self.table.get(play_id)
-        if play.ended_at is not None:
-            raise PlayError("This story has ended.", code="PLAY_ENDED")
-        return play
-
-    async def _movable(self, play_id: str, expected: Head) -> tuple[Playthrough, Timeline]:
-        play = await self._open(play_id)
-        if play.head != expected:
-            raise PlayError("The story has moved on meanwhile.", code="PLAY_HEAD_MOVED", head=play.head)
-        await self._refuse_busy(play)
-        return play, await self.table.timeline(play)
-
-    async def _refuse_busy(self, play: Playthrough) -> None:
-        agent = self.agents.get(play.head.session_id)
-        running = agent is not None and agent.status == "running"
-        if running or await self.table.swipe(play.id):
-            raise PlayError("An answer is being written.", code="PLAY_BUSY")
-
-    @staticmethod
-    def _node(timeline: Timeline, node_id: str) -> Node:
-        node = timeline.node(node_id)
-        if node is None:
-            raise PlayError("This exchange is not part of the story.", code="PLAY_NODE_UNKNOWN")
-        return node
-
-    def _on_path(self, timeline: Timeline, node_id: str | None) -> Node | None:
-        if node_id is None:
-            return None
-        node = self._node(timeline, node_id)
-        if node not in timeline.path():
-            raise PlayError("That is on another branch.", code="PLAY_NOT_ON_PATH")
-        return node
-
-    async def _after(
-        self, play: Playthrough, timeline: Timeline, node: Node | None
-    ) -> tuple[Sequence[Node], Sequence[UserText]]:
-        path = timeline.path()
-        kept = path.index(node) + 1 if node is not None else 0
-        said: Sequence[Message] = ()
-        try:
-            view = await self.agents.services.journal.read(play.head.session_id)
-            said = words_since(view.events, view.inherited, end_of(node))
-        except SessionCorrupt:
-            # A way back from a broken log has to stay open; what was said in it cannot be told.
-            log.exception("play.head_broken", play=play.id, session=play.head.session_id)
-        agent = self.agents.get(play.head.session_id)
-        waiting = (*agent.inbox.next_step, *agent.inbox.next_turn) if agent is not None else ()
-        words = {message["id"]: message for message in (*said, *waiting) if is_human(message)}
-        return path[kept:], [user_text(message) for message in words.values()]
-
-    @staticmethod
-    def _parent(timeline: Timeline, node: Node) -> Variant | None:
-        if node.parent_variant_id is None:
-            return None
-        owner = timeline.owner_of(node.parent_variant_id)
-        assert owner is not None  # a parent always exists: it was committed before its child
-        return next(v for v in owner.variants if v.id == node.parent_variant_id)
-
-    async def _head_at(self, play: Playthrough, timeline: Timeline, node: Node, variant: Variant) -> Head:
-        """Where the story stands when `variant` stands: where it had gone on from it, if it had."""
-        remembered = await self.table.branch_head(play.id, variant.id)
-        if remembered is not None and remembered.variant_id is not None:
-            nodes = timeline.path_to(remembered.variant_id)
-            if any(n.id == node.id for n in nodes):
-                return remembered
-        return Head(variant.session_id, node.id, variant.id)
-
-    async def _inputs(self, variant: Variant) -> list[Message]:
-        view = await self.agents.services.journal.read(variant.session_id)
-        return [
-            event.data
-            for event in view.events[variant.start_seq : variant.end_seq + 1]
-            if event.type == "user/message" and is_human(event.data)
-        ]
 
     async def _branch(self, play: Playthrough, after: Variant | None) -> Agent:
         """A continuation session after `after`, or a fresh one, with the head's selection and no queue."""

@@ -33,11 +33,18 @@ async def test_a_line_that_was_cut_replays_what_was_missed(scene: Scene, story: 
 
 async def test_a_lost_session_is_caught_up(scene: Scene, story: Story) -> None:
     gateway = scene.wire.gateway
-    await story.exchange("Ana", "One.", "First.")
-    # given a session that Discord has forgotten, and words that no event will ever tell of
-    async with gateway.outage(lose_sessions=True):
-        await story.say("Ana", "Two.")
-        await story.say("Ben", "Three.")
+    await story.say("Ana", "One.")
+    call = await scene.model.call()
+    await call.write("Fir")
+    # given a session that Discord ends for good in the middle of an answer (INVALID_SESSION)
+    await gateway.invalidate_session()
+    # when the answer is completed all the same, and words come that no event will ever tell of
+    await call.write("st.")
+    await call.end()
+    await story.answered("First.")
+    await story.say("Ana", "Two.")
+    await story.say("Ben", "Three.")
+    assert gateway.identifies == 1
     await gateway.wait_until(identifies=2, timeout=20)
     # then they are read from the channel and answered together
     call = await scene.model.call()

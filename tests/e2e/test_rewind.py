@@ -186,3 +186,35 @@ async def test_words_that_were_never_answered_are_set_aside_too(scene: Scene, st
     assert call.heard == ["Ana: I knock.", "Who is there?", "Ana: I whisper."]
     await call.say("Come closer.")
     await story.answered("Come closer.")
+
+
+async def test_undo_tells_words_again_that_were_never_answered(scene: Scene, story: Story) -> None:
+    first = await story.exchange("Ana", "I knock.", "Who is there?")
+    scene.model.will_refuse(401)
+    await story.say("Ana", "I shout.")
+    await story.sees("does not accept the key")
+    await story.menu(first, "Rewind")
+    await story.reads(*WHOLE[:3], "Inglenook: -# Rewound to here by Ana")
+    # when the rewind is taken back
+    await story.press("Undo")
+    await story.reads(*WHOLE[:3], "Ana: I shout.", "Inglenook: 1 message waits for an answer.")
+    await story.press("Answer now")
+    call = await scene.model.call()
+    assert call.heard == ["Ana: I knock.", "Who is there?", "Ana: I shout."]
+    await call.say("Not so loud.")
+    await story.answered("Not so loud.")
+    # and it can be rewound once more without leaving anything behind
+    await story.menu(story.find("Who is there?"), "Rewind")
+    await story.reads(*WHOLE[:3], "Inglenook: -# Rewound to here by Ana")
+
+
+async def test_undo_does_not_repeat_what_still_stands(scene: Scene, story: Story) -> None:
+    # given a bot that could not delete what people wrote
+    await played(story)
+    world = scene.wire.world
+    world.set_overwrite(world.channel("general"), world.bot["id"], deny=int(Permission.MANAGE_MESSAGES))
+    await story.menu(story.find("Two of you."), "Rewind")
+    await story.reads(*WHOLE[:5], "Ana: I enter.", "Inglenook: -# Rewound to here by Ana")
+    await story.press("Undo")
+    await story.reads(*WHOLE)
+    await story.answered("Mind the step.", "1/1")

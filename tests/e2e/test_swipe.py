@@ -230,3 +230,52 @@ async def test_what_waits_behind_a_stopped_answer_survives_turning_back(scene: S
     assert call.heard[-1] == "Ben: I wait."
     await call.say("Good.")
     await story.answered("Good.")
+
+
+async def test_words_whose_answer_failed_survive_a_swipe(scene: Scene, story: Story) -> None:
+    await story.exchange("Ana", "Left or right?", "Left.")
+    # given Ben's words, whose answer failed
+    scene.model.will_refuse(401)
+    await story.say("Ben", "I wait.")
+    # when Ana asks for another answer to hers, and that fails, too
+    first = await story.sees("does not accept the key")
+    scene.model.will_refuse(401)
+    await story.press("▶")
+    await scene.asked(3)
+    line = await story.eyes.sees(story.thread, lambda m: "not accept" in m.text and m.id != first.id)
+    assert labels_of(line) == ["Retry"]
+    await story.answered("Left.", "1/1")
+    # and when it works
+    scene.model.will_say("Right.")
+    await story.press("▶")
+    # then Ben's words are answered after it
+    call = await scene.model.call()
+    assert call.heard == ["Ana: Left or right?", "Right.", "Ben: I wait."]
+    await call.say("Good.")
+    await story.answered("Good.")
+    await story.reads(
+        "Mira: The door is open.",
+        "Ana: Left or right?",
+        "Mira: Right.",
+        "Ben: I wait.",
+        "Mira: Good.",
+    )
+
+
+async def test_words_whose_answer_failed_survive_turning_back(scene: Scene, story: Story) -> None:
+    await story.exchange("Ana", "Left or right?", "Left.")
+    scene.model.will_say("Right.")
+    await story.press("▶")
+    await story.answered("Right.", "2/2")
+    scene.model.will_refuse(401)
+    await story.say("Ben", "I wait.")
+    await story.sees("does not accept the key")
+    # when Ana turns back to the first answer
+    await story.press("◀")
+    await story.answered("Left.", "1/2")
+    # then Retry has Ben's words answered there
+    await story.press("Retry")
+    call = await scene.model.call()
+    assert call.heard == ["Ana: Left or right?", "Left.", "Ben: I wait."]
+    await call.say("Good.")
+    await story.answered("Good.")

@@ -1,8 +1,9 @@
 """Any order of moves, stops, failures and crashes against a model of what a story is.
 
 The model knows nothing of events, seqs or trees. A place is a path of exchanges with what was
-said there and not answered, and what waits there; moving is going to another place. After each
-step the story must be where the model is, and every log must be sound by itself.
+said there and not answered, and what waits there; moving is going to another place, and taking
+along what was never answered. After each step the story must be where the model is, and every
+log must be sound by itself.
 """
 
 from __future__ import annotations
@@ -107,6 +108,14 @@ class Story(RuleBasedStateMachine):
         for length in range(1, len(self.place.path) + 1):
             self.left[self.place.path[:length]] = self.place
         self.place = place
+
+    def carry(self, old: Place) -> None:
+        """What was never answered in the place that was left comes along, unless it was heard here."""
+        here = [word for words, _ in self.place.path for word in words]
+        here += [*self.place.unanswered, *self.place.waiting]
+        moved = [word for word in (*old.unanswered, *old.waiting) if word not in here]
+        self.place.waiting = [*moved, *self.place.waiting]
+        old.waiting = []
 
     def learn(self) -> None:
         """Note under which ids the tree has the answers on the path."""
@@ -224,9 +233,10 @@ class Story(RuleBasedStateMachine):
         for word in said:
             self.say(word)
         if outcome == "whole":
-            self.go(Place((*self.place.path[:kept], (words, answer))))
-            self.place.waiting = said
-            answers = self.will_say(len(said))
+            old = self.place
+            self.go(Place((*old.path[:kept], (words, answer)), waiting=said))
+            self.carry(old)
+            answers = self.will_say(len(self.place.waiting))
         else:
             # what waits where the story stands is answered only when something new came to it
             self.place.waiting += said
@@ -250,7 +260,9 @@ class Story(RuleBasedStateMachine):
         index = [variant.id for variant in node.variants].index(variant_id)
         self.run(self.plays.adopt(self.play, node_id, index, self.head()))
         if self.place.path[: len(path)] != path:
+            old = self.place
             self.go(self.left[path])
+            self.carry(old)
 
     @rule(data=st.data())
     def rewind(self, data: st.DataObject) -> None:

@@ -405,14 +405,38 @@ async def test_the_counter_counts_every_answer(table: Table) -> None:
     assert (await answers(table, play))[-1] == "*Answer 5."
 
 
-async def test_what_waits_stays_with_the_branch_that_it_was_said_on(table: Table) -> None:
+async def test_what_waits_follows_the_story_to_another_answer(table: Table) -> None:
+    # given words that wait, said where the second answer stands
     play = await table.begin()
     await table.tell(play, "a")
     await table.swipe(play)
     (node,) = await table.nodes(play)
     await table.say(play, "aside", answer=False)
+    # when the first answer stands again: nobody has set the words aside, so they wait there
     await table.plays.adopt(play, node.id, 0, await table.head(play))
-    await table.tell(play, "b")
-    assert await table.path(play) == [(["a"], "Answer 1."), (["b"], "Answer 3.")]
-    await table.plays.adopt(play, node.id, 1, await table.head(play))
     assert await table.waiting(play) == ["aside"]
+    await table.tell(play, "b")
+    assert await table.path(play) == [(["a"], "Answer 1."), (["aside", "b"], "Answer 3.")]
+    # and not at the second one any more, where they were never heard
+    await table.plays.adopt(play, node.id, 1, await table.head(play))
+    assert await table.waiting(play) == []
+
+
+async def test_words_without_an_answer_follow_the_story_and_come_once(table: Table) -> None:
+    # given words whose answer failed behind the second answer
+    play = await table.begin()
+    await table.tell(play, "a")
+    await table.swipe(play)
+    (node,) = await table.nodes(play)
+    table.voice.will(fails("AUTH"))
+    await table.say(play, "lost")
+    await table.settle(play)
+    # when people turn the pages to and fro
+    for index in (0, 1, 0, 1, 0):
+        await table.plays.adopt(play, node.id, index, await table.head(play))
+    # then the words wait behind the first answer, once, and are answered there
+    assert await table.waiting(play) == ["lost"]
+    await table.plays.resume_queue(play)
+    await table.settle(play)
+    assert (await table.path(play))[1][0] == ["lost"]
+    assert await table.waiting(play) == []

@@ -1,0 +1,71 @@
+"""People's words told again: after a rewind was taken back their own messages are gone.
+
+They stand under their names and faces, through the webhook, in messages that the ledger knows.
+A message that still stands in the channel is never told a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bot.faces import Faces
+from bot.outbox import Outbox, Place
+from engine.play import Node, UserText
+
+__all__ = ["Echoes", "message_id_of"]
+
+_IN_EXCHANGE = "echo"
+_UNANSWERED = "words"
+
+
+def message_id_of(key: str) -> int | None:
+    """The Discord message behind the key of somebody's words (`discord:<channel>:<message>`)."""
+    parts = key.split(":")
+    return int(parts[2]) if len(parts) == 3 and parts[0] == "discord" and parts[2].isdigit() else None
+
+
+class Echoes:
+    """Tells words again and takes them away."""
+
+    def __init__(self, outbox: Outbox, faces: Faces) -> None:
+        self._outbox = outbox
+        self._faces = faces
+
+    @staticmethod
+    def of_exchange(kind: str) -> bool:
+        """Whether messages of this kind tell again what somebody said in an exchange."""
+        return kind.startswith(_IN_EXCHANGE)
+
+    async def tell(self, channel_id: int, play_id: str, node: Node, inputs: Sequence[UserText]) -> None:
+        """What was said in an exchange."""
+        for position, words in enumerate(inputs):
+            await self._tell(self._in_exchange(channel_id, play_id, node, position), words)
+
+    async def tell_unanswered(self, channel_id: int, play_id: str, words: Iterable[UserText]) -> None:
+        """What was said after the last exchange."""
+        for said in words:
+            await self._tell(self._unanswered(channel_id, play_id, said), said)
+
+    async def discard(self, channel_id: int, play_id: str, node: Node, count: int) -> None:
+        """Take away what was told again of an exchange in which so many spoke."""
+        for position in range(count):
+            await self._outbox.discard(self._in_exchange(channel_id, play_id, node, position))
+
+    async def discard_unanswered(self, channel_id: int, play_id: str, words: Iterable[UserText]) -> None:
+        """Take away what was told again of words without an answer."""
+        for said in words:
+            await self._outbox.discard(self._unanswered(channel_id, play_id, said))
+
+    async def _tell(self, place: Place, words: UserText) -> None:
+        message_id = message_id_of(words.key)
+        if message_id is None or not await self._outbox.stands(place.channel_id, message_id):
+            await self._outbox.render(place, await self._faces.of_person(words), words.text)
+
+    @staticmethod
+    def _in_exchange(channel_id: int, play_id: str, node: Node, position: int) -> Place:
+        kind = f"{_IN_EXCHANGE}{position}"
+        return Place(channel_id, play_id, node.adopted.session_id, position, kind=kind, node_id=node.id)
+
+    @staticmethod
+    def _unanswered(channel_id: int, play_id: str, words: UserText) -> Place:
+        return Place(channel_id, play_id, "", 0, kind=_UNANSWERED, node_id=words.key)
