@@ -77,7 +77,9 @@ class Writing:
         self._speaker = speaker
         self._reply: Reply | None = None
         self._early: list[Any] = []
-        self._attempts = 0
+        self._step: tuple[int, int] | None = None
+        self._written = ""
+        self._before = ""  # what earlier steps of the turn said: a retry does not take it back
         self._filter: LabelFilter | None = None
         self.over = asyncio.Event()
         """Set by whoever ends it, when all that there is to show is shown."""
@@ -100,18 +102,36 @@ class Writing:
                 self._early.append(frame)
             return
         if frame["kind"] == "start":
-            self._attempts += 1
-            self._filter = LabelFilter(self._speaker())
-            if self._attempts > 1:
-                self._reply.restart()
+            self._start(self._reply, (frame["turn"], frame["step"]))
         elif frame["kind"] == "chunk" and frame["chunk"]["type"] == "text-delta" and self._filter:
-            text = self._filter.feed(frame["chunk"]["text"])
-            if text:
-                self._reply.write(text)
+            self._show(self._reply, self._filter.feed(frame["chunk"]["text"]))
 
     async def reply(self) -> Reply | None:
         """The open reply, with everything that came so far written; None when the channel is gone."""
         await asyncio.wait({self.opened})
-        if self._reply is not None and self._filter is not None and (rest := self._filter.rest()):
-            self._reply.write(rest)
+        if self._reply is not None:
+            self._let_go(self._reply)
         return self._reply
+
+    def _start(self, reply: Reply, step: tuple[int, int]) -> None:
+        """A new attempt: in the same step it replaces what the last one showed, in another it goes on."""
+        if step == self._step:
+            self._written = ""
+            reply.restart()
+            self._show(reply, self._before)
+        elif self._step is not None:
+            self._let_go(reply)
+            if self._written.strip():
+                self._show(reply, "\n\n")
+            self._before = self._written
+        self._step = step
+        self._filter = LabelFilter(self._speaker())
+
+    def _let_go(self, reply: Reply) -> None:
+        if self._filter is not None:
+            self._show(reply, self._filter.rest())
+
+    def _show(self, reply: Reply, text: str) -> None:
+        if text:
+            self._written += text
+            reply.write(text)

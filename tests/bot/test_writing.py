@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.writing import LabelFilter
+from bot.writing import LabelFilter, Writing
 
 # Texts that come close to a label of Mira's.
 near = st.lists(
@@ -50,3 +52,54 @@ def test_it_does_not_matter_how_the_reply_comes_in(written: str, data: st.DataOb
 @given(near)
 def test_what_is_not_blank_is_never_shown_blank(written: str) -> None:
     assert bool(LabelFilter.strip("Mira", written).strip()) is bool(written.strip())
+
+
+class Sheet:
+    """A reply that only remembers what stands on it."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, delta: str) -> None:
+        self.text += delta
+
+    def restart(self) -> None:
+        self.text = ""
+
+
+def start(step: int) -> dict[str, Any]:
+    return {"kind": "start", "turn": 1, "step": step}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"kind": "chunk", "chunk": {"type": "text-delta", "index": 0, "text": text}}
+
+
+async def shown_of(*frames: dict[str, Any]) -> str:
+    sheet = Sheet()
+
+    async def opened() -> Any:
+        return sheet
+
+    writing = Writing(lambda: "Mira", opened)
+    for frame in frames:
+        writing.frame(frame)
+    await writing.reply()
+    return sheet.text
+
+
+async def test_a_retry_replaces_what_its_own_step_showed() -> None:
+    assert await shown_of(start(1), said("Doom"), start(1), said("Hello.")) == "Hello."
+
+
+async def test_a_later_step_goes_on_below_the_earlier_one() -> None:
+    assert await shown_of(start(1), said("I roll."), start(2), said("Mira: A four.")) == "I roll.\n\nA four."
+
+
+async def test_a_retry_of_a_later_step_keeps_the_earlier_one() -> None:
+    frames = (start(1), said("I roll."), start(2), said("A fo"), start(2), said("A four."))
+    assert await shown_of(*frames) == "I roll.\n\nA four."
+
+
+async def test_a_step_that_said_nothing_leaves_no_gap() -> None:
+    assert await shown_of(start(1), start(2), said("A four.")) == "A four."
