@@ -16,7 +16,7 @@ from engine.play import Plays, Reconciler
 from engine.resources import Preset
 from engine.session import Journal, Sessions, StrictValidator
 from engine.storage import EventTable, Store
-from engine.tavern import ProfileLoader, greeting_text
+from engine.tavern import PresetParameters, ProfileLoader, greeting_text
 
 __all__ = ["Engine", "EngineSettings"]
 
@@ -68,7 +68,8 @@ class Engine:
             stack.push_async_callback(journal.aclose)
             prompt = SystemPrompt(hooks)
             library = Library(store, settings.limits)
-            ProfileLoader(library, hooks, prompt, settings.builtin_preset, settings.defaults, owner)
+            parameters = PresetParameters(hooks, llm, settings.defaults, owner)
+            ProfileLoader(library, prompt, parameters, settings.builtin_preset, owner)
             agents = Agents(Services(hooks, journal, llm, prompt, settings.defaults, clock=clock))
             stack.push_async_callback(agents.aclose)
             plays = Plays(store, agents, library.selections, hooks, clock, settings.max_waiting)

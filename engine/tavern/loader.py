@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import structlog
 
-from engine.agent import AssembleContext, RequestProposal, Section, SystemPrompt
+from engine.agent import AssembleContext, Section, SystemPrompt
 from engine.errors import NotFound
-from engine.hooks import Hooks, Next, Scope
+from engine.hooks import Scope
 from engine.library import Library, Selection
-from engine.llm import CallConfig
 from engine.lore import Book
 from engine.resources import Card, Persona, Preset
 from engine.session import Message, message_text
-from engine.tavern.profile import CallParameters, ProfileRequest
+from engine.tavern.parameters import PresetParameters
+from engine.tavern.profile import ProfileRequest
 from engine.tavern.renderer import compile_profile
 
 __all__ = ["ProfileLoader"]
@@ -36,56 +35,31 @@ _SCANNED_MESSAGES = 128
 
 
 class ProfileLoader:
-    """Registers the profile section and the preset's parameters for every agent.
-
-    What the preset leaves open is as in `defaults`.
-    """
+    """Registers the profile section for every agent, and hands its call parameters on."""
 
     def __init__(
         self,
         library: Library,
-        hooks: Hooks,
         prompt: SystemPrompt,
+        parameters: PresetParameters,
         builtin: Preset,
-        defaults: CallConfig,
         owner: Scope,
     ) -> None:
         self._library = library
         self._builtin = builtin
-        self._defaults = defaults
-        self._parameters: dict[str, CallParameters] = {}
+        self._parameters = parameters
         prompt.section(Section(SECTION, _ORDER, self._section), owner=owner)
-        hooks.on("agent/request", self._request, owner=owner)
-        hooks.on("agent/disposed", self._disposed, owner=owner)
 
     async def _section(self, context: AssembleContext) -> str:
         request = await self._profile_request(context)
         context.token.check()
         # A long card with many books takes milliseconds to render; the loop has others to serve.
         profile = await asyncio.to_thread(compile_profile, request)
-        self._parameters[context.session.id] = profile.parameters
+        self._parameters.keep(context.session.id, profile.parameters)
         if profile.diagnostics:
             codes = sorted({note.code for note in profile.diagnostics})
             log.debug("profile.diagnostics", session=context.session.id, codes=codes)
         return profile.system_text
-
-    async def _request(self, proposal: RequestProposal, proceed: Next) -> CallConfig:
-        config: CallConfig = await proceed()
-        wanted = self._parameters.get(proposal.session.id)
-        if wanted is None:
-            return config
-        # Not from `config`: that is the last request's, with what another preset may have asked for.
-        defaults = self._defaults
-        return replace(
-            config,
-            temperature=defaults.temperature if wanted.temperature is None else wanted.temperature,
-            max_tokens=defaults.max_tokens if wanted.max_tokens is None else wanted.max_tokens,
-            reasoning_effort=wanted.reasoning_effort or defaults.reasoning_effort,
-            stop=wanted.stop or defaults.stop,
-        )
-
-    def _disposed(self, session_id: str) -> None:
-        self._parameters.pop(session_id, None)
 
     async def _profile_request(self, context: AssembleContext) -> ProfileRequest:
         session = context.session
