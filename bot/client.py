@@ -54,6 +54,11 @@ _LONGEST_RATE_LIMIT = 30.0
 _LAST_WORDS = 6.0
 
 
+# A story is opened again in milliseconds; ten minutes is longer than people think about an answer.
+_REST_AFTER_MS = 10 * 60_000
+_REST_EVERY = 60.0
+
+
 class _Tree(app_commands.CommandTree["Inglenook"]):
     async def interaction_check(self, interaction: discord.Interaction[Inglenook], /) -> bool:
         if not interaction.client.closing:
@@ -122,6 +127,8 @@ class Inglenook(commands.Bot):
         self._resources.push_async_callback(self.outbox.aclose)
         # Agents stop first, so that their last words can still be shown by whoever follows them.
         self._resources.push_async_callback(self._owner.aclose)
+        resting = asyncio.create_task(self._rest(), name="rest")
+        self._resources.callback(resting.cancel)
         self._resources.push_async_callback(engine.hooks.settle, _LAST_WORDS)
         self._resources.push_async_callback(engine.agents.aclose)
         self.bindings = Bindings(store, clock)
@@ -179,6 +186,18 @@ class Inglenook(commands.Bot):
                 {"guild_id": 0, "key": key, "value": wanted, "now": self.engine.clock()},
             )
         )
+
+    async def _rest(self) -> None:
+        """Every now and then let go of stories that rest, so that memory follows what is being played."""
+        while True:
+            await asyncio.sleep(_REST_EVERY)
+            try:
+                rested = await self.engine.plays.rest(_REST_AFTER_MS)
+            except EngineError:
+                log.exception("rest.failed")
+                continue
+            if rested:
+                log.debug("rested", sessions=rested)
 
     # -- what Discord tells us ---------------------------------------------------------------------
 

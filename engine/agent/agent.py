@@ -49,6 +49,8 @@ class Agent:
         self._wake_latched = False
         self._disposing: asyncio.Task[None] | None = None
         self._failures = 0
+        self.idle_since = services.clock()
+        """When its last turn ended, or it came up: epoch ms."""
 
     # -- state -----------------------------------------------------------------------------
 
@@ -190,6 +192,7 @@ class Agent:
         finally:
             self._driver = None
             self._token = None
+            self.idle_since = self._services.clock()
             self._services.hooks.emit("agent/status", self.id, "idle")
             self._replay_latch()
 

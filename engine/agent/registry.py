@@ -39,6 +39,11 @@ class Agents:
         """The live agent, if there is one."""
         return self._agents.get(session_id)
 
+    def idle(self, for_ms: int) -> list[str]:
+        """The sessions whose agents have had nothing to do for so long."""
+        before = self.services.clock() - for_ms
+        return [id for id, a in self._agents.items() if a.status == "idle" and a.idle_since <= before]
+
     async def create(self, session_id: str) -> Agent:
         """A fresh session and its agent. Raises SessionError SESSION_ALREADY_EXISTS."""
         self._check_free(session_id)

@@ -120,6 +120,23 @@ class Plays(Stories):
                 agent.cancel(CancelCause("user"))
             await self.table.commit(Write("end_playthrough", {"id": play_id, "at": self.clock()}, expect=1))
 
+    async def rest(self, after_ms: int) -> int:
+        """Let go of the sessions of stories that nobody has played for so long; how many that were.
+
+        The next words open them again. Under each story's lock, because whoever holds it may be about
+        to use its agent.
+        """
+        rested = 0
+        for session_id in self.agents.idle(after_ms):
+            owner = await self.table.owner_of_session(session_id)
+            if owner is None:
+                continue
+            async with self.lock(owner[0]):
+                if session_id in self.agents.idle(after_ms):
+                    await self.agents.close(session_id)
+                    rested += 1
+        return rested
+
     # -- saying ----------------------------------------------------------------------------------
 
     async def say(self, play_id: str, utterance: Utterance, *, answer: bool = True) -> Receipt:

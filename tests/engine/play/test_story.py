@@ -499,3 +499,29 @@ async def test_the_engine_closes_cleanly_in_the_middle_of_an_answer(table: Table
     await pause.reached.wait()
     await table.restart()
     assert await table.path(play) == [(["a"], "The door")]
+
+
+async def test_a_story_that_rests_is_let_go_and_goes_on_with_the_next_words(table: Table) -> None:
+    play = await table.begin()
+    await table.tell(play, "a")
+    session = (await table.head(play)).session_id
+    # when nobody has played for a while
+    assert await table.plays.rest(60_000) == 0
+    assert await table.plays.rest(0) == 1
+    assert table.engine.agents.get(session) is None
+    # then it is still there to be read, and goes on
+    assert await table.path(play) == [(["a"], "Answer 1.")]
+    await table.tell(play, "b")
+    assert await table.path(play) == [(["a"], "Answer 1."), (["b"], "Answer 2.")]
+
+
+async def test_a_story_that_is_being_answered_does_not_rest(table: Table) -> None:
+    play = await table.begin()
+    pause = Pause()
+    table.voice.will(breaking(pause, "One."))
+    await table.say(play, "a")
+    await pause.reached.wait()
+    assert await table.plays.rest(0) == 0
+    pause.opened.set()
+    await table.settle(play)
+    assert await table.path(play) == [(["a"], "One.")]
