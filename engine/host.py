@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.agent import Agents, Services, SystemPrompt, now_ms
+from engine.agent import Agents, Compactor, Services, SystemPrompt, now_ms
 from engine.errors import NotFound
 from engine.hooks import Hooks, Scope
 from engine.library import Library, LibraryLimits
@@ -72,6 +72,7 @@ class Engine:
             ProfileLoader(library, prompt, parameters, settings.builtin_preset, owner)
             agents = Agents(Services(hooks, journal, llm, prompt, settings.defaults, clock=clock))
             stack.push_async_callback(agents.aclose)
+            Compactor(agents.services, owner)
             plays = Plays(store, agents, library.selections, hooks, clock, settings.max_waiting)
             return cls(
                 store=store,

@@ -1,6 +1,7 @@
 """The agent loop: inbox, prompt, turn, step, attempt, settlement (spec agent-loop)."""
 
 from engine.agent.agent import Agent
+from engine.agent.compaction import Compactor
 from engine.agent.inbox import Inbox
 from engine.agent.prompt import AssembleContext, Assembly, Context, Part, Section, SystemPrompt
 from engine.agent.registry import Agents
@@ -14,6 +15,7 @@ __all__ = [
     "Agents",
     "AssembleContext",
     "Assembly",
+    "Compactor",
     "Context",
     "Decision",
     "Inbox",

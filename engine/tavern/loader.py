@@ -19,7 +19,7 @@ from engine.hooks import Scope
 from engine.library import Library, Selection
 from engine.lore import Book
 from engine.resources import Card, Persona, Preset
-from engine.session import Message, message_text
+from engine.session import Message, Session, message_text, transcript
 from engine.tavern.parameters import PresetParameters
 from engine.tavern.profile import ProfileRequest
 from engine.tavern.renderer import compile_profile
@@ -66,9 +66,11 @@ class ProfileLoader:
         selection = await self._library.selections.get(session.id) or Selection()
         card = await self._card(selection.card_id)
         preset = await self._preset(selection.preset_id)
+        # Who plays and how far the story is go by what was said, not by what a summary left of it.
+        said = [*_said(session), *context.claimed]
         history = [message for message in session.derive() if message["role"] != "system"]
-        messages = [*history, *context.claimed]
-        personas = await self._personas(messages)
+        scanned = [*history, *context.claimed][-_SCANNED_MESSAGES:]
+        personas = await self._personas(said)
         bound = await self._bound(selection, personas)
         return ProfileRequest(
             card=card,
@@ -77,13 +79,13 @@ class ProfileLoader:
             persona=bound,
             players=personas,
             books=await self._books(selection.book_ids),
-            messages=[_spoken(message, card) for message in messages[-_SCANNED_MESSAGES:]],
+            messages=[_spoken(message, card) for message in scanned],
             greeting_index=selection.greeting_index,
-            first_turn=not any(message["role"] == "assistant" for message in history),
+            first_turn=not any(message["role"] == "assistant" for message in said),
             prefer_system=selection.prefer_system,
             prefer_post_history=selection.prefer_post_history,
             seed=selection.seed or session.id,
-            turn=sum(1 for message in history if message["role"] == "user"),
+            turn=sum(1 for message in said[: len(said) - len(context.claimed)] if message["role"] == "user"),
         )
 
     async def _card(self, card_id: str | None) -> Card | None:
@@ -137,6 +139,16 @@ class ProfileLoader:
             known = stored is not None and stored.persona.name == name
             personas.append(stored.persona if stored is not None and known else Persona(name))
         return personas
+
+
+def _said(session: Session) -> list[Message]:
+    """The conversation as people saw it: what was said and answered, whatever the model reads of it now."""
+    return [
+        event.data if event.type == "user/message" else event.data["message"]
+        for event in transcript(session.events())
+        if event.type == "user/message"
+        or (event.type == "assistant/message" and event.data["message"]["content"])
+    ]
 
 
 def _spoken(message: Message, card: Card | None) -> str:

@@ -17,6 +17,7 @@ from engine.llm.narrator.chinese import CHINESE
 from engine.llm.narrator.composition import compose
 from engine.llm.narrator.english import ENGLISH
 from engine.llm.narrator.scene import Scene, estimate_tokens, is_cjk, read_scene
+from engine.llm.narrator.summary import summarise
 
 __all__ = ["MODEL", "PROVIDER", "Narrator"]
 
@@ -38,6 +39,8 @@ _DICE = re.compile(
     r"(?<![\w.])\d{0,3}d\d{1,4}(?:(?:kh|kl|dh|dl)\d{1,2}|!)?(?:\s*[+-]\s*\d{1,3})?(?!\w)", re.IGNORECASE
 )
 _DICE_TOOL = "dice"
+_SUMMARY = "compaction"
+"""The purpose of a request for notes on the story so far."""
 
 
 class Narrator:
@@ -48,6 +51,7 @@ class Narrator:
     says of the things that were spoken of. Equal requests get equal answers; another session
     id (a swipe) gets another one. It answers in Chinese to what is mainly CJK, else in
     English. With a tool named `dice` it calls it when somebody asks for a roll such as `2d6`.
+    Asked for the notes of a compaction, it quotes the story.
 
     `words_per_second` 0 streams without delay. It is never allowed to fail or to cost.
     """
@@ -72,14 +76,18 @@ class Narrator:
             yield chunks.failed(Failure(text, "INVALID_REQUEST"))
             return
         scene = read_scene(request)
+        notes = request.purpose == _SUMMARY
         read = sum(estimate_tokens(_all_text(message)) for message in request.messages)
-        if (arguments := _dice_call(request, scene)) is not None:
+        if not notes and (arguments := _dice_call(request, scene)) is not None:
             for chunk in _call(scene, arguments):
                 yield chunk
             yield chunks.usage({"inputTokens": read, "outputTokens": estimate_tokens(arguments)})
             yield chunks.finished("tool-calls")
             return
-        text = compose(scene, CHINESE if scene.chinese else ENGLISH)
+        if notes:
+            text = summarise(request.messages, scene.character)
+        else:
+            text = compose(scene, CHINESE if scene.chinese else ENGLISH)
         pieces, ending = _limited(text, request)
         if pieces:
             yield chunks.block_start(0, "text")

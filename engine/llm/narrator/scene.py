@@ -11,7 +11,7 @@ from typing import Any
 from engine.llm.adapter import LlmRequest, Message
 from engine.llm.narrator.stock import load
 
-__all__ = ["Line", "Scene", "estimate_tokens", "is_cjk", "read_scene", "sentences"]
+__all__ = ["Line", "Scene", "estimate_tokens", "is_cjk", "is_notes", "read_line", "read_scene", "sentences"]
 
 NARRATOR = "The narrator"
 """Who speaks when the request names no character."""
@@ -86,11 +86,12 @@ def read_scene(request: LlmRequest) -> Scene:
     prompt = "\n".join(
         _text(message)
         for message in messages
-        if message["role"] in ("system", "developer") or (message["role"] == "user" and not _is_said(message))
+        if message["role"] in ("system", "developer")
+        or (message["role"] == "user" and not _is_said(message) and not is_notes(message))
     )
     # The first one: the line stands at the top of the prompt, and a card may hold a like one below.
     named = _CHARACTER.findall(prompt)
-    lines = tuple(_line(message) for message in users)
+    lines = tuple(read_line(message) for message in users)
     answers = [_text(message) for message in messages if message["role"] == "assistant"]
     spoken = {plain(sentence) for answer in answers[-RECENT_ANSWERS:] for sentence in sentences(answer)}
     last = messages[-1] if messages else {"role": ""}
@@ -131,6 +132,11 @@ def estimate_tokens(text: str) -> int:
     return cjk + (len(text) - cjk + 3) // 4
 
 
+def is_notes(message: Message) -> bool:
+    """Whether this is a summary in place of earlier messages: they were said, and are no lore."""
+    return bool(message.get("source", {}).get("kind") == "compact-checkpoint")
+
+
 def _is_said(message: Message) -> bool:
     """Whether a person said it. Runtime contexts are user messages that nobody said."""
     kind: object = message.get("source", {}).get("kind", "user")
@@ -141,7 +147,8 @@ def _text(message: Mapping[str, Any]) -> str:
     return "".join(block["text"] for block in message.get("content", ()) if block["type"] == "text")
 
 
-def _line(message: Message) -> Line:
+def read_line(message: Message) -> Line:
+    """Who said it, as far as the message names them, and the words."""
     text = _text(message).strip()
     label = _LABEL.match(text)
     if label is None:

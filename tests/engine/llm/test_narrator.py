@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -408,3 +409,68 @@ def test_the_character_is_named_in_a_line_of_the_system_text(system: str, name: 
 def test_a_message_is_its_speakers_label_and_the_words(text: str, speaker: str, said: str) -> None:
     line = read_scene(request(text)).last
     assert (line.speaker, line.text) == (speaker, said)
+
+
+# -- notes on a story ----------------------------------------------------------------------------
+
+
+def told(turns: int) -> list[Any]:
+    """Exchanges of Ana and Mara that are long enough to be worth notes."""
+    lines: list[Any] = []
+    for turn in range(1, turns + 1):
+        lines.append(f"Ana: I light lamp {turn} on the stairs. " + "The wind is loud tonight. " * 8)
+        lines.append(
+            message("assistant", f"*Mara counts step {turn}.* " + "She does not look at the sea. " * 8)
+        )
+    return lines
+
+
+async def notes(*said: Any, **options: Any) -> list[Chunk]:
+    asking = message("user", "Write the notes that the next writer needs.") | {
+        "source": {"kind": "compaction"}
+    }
+    return await stream(replace(request(*said, asking, **options), purpose="compaction"))
+
+
+async def test_asked_for_notes_it_quotes_the_story() -> None:
+    story = told(12)
+    written = text_of(await notes(*story))
+    assert written.startswith("## Cast\n")
+    assert written.splitlines()[1] == "Ana, Mara Voss"
+    # the newest words are always there, and all of them were said
+    assert written.splitlines()[-1] == "- Mara Voss: *Mara counts step 12."
+    said = " ".join(item if isinstance(item, str) else item["content"][0]["text"] for item in story)
+    quotes = [line for line in written.splitlines() if line.startswith("- ")]
+    assert len(quotes) >= 3
+    assert all(quote.partition(": ")[2] in said for quote in quotes)
+    assert len(written) < len(said) / 6
+    assert "next writer" not in written
+
+
+async def test_notes_take_over_what_earlier_notes_quote() -> None:
+    earlier = message("user", "<story>\n- Ana: The bell is under the third stone.\n</story>")
+    earlier |= {"source": {"kind": "compact-checkpoint"}}
+    written = text_of(await notes(earlier, *told(1)))
+    assert "- Ana: The bell is under the third stone." in written
+
+
+async def test_earlier_notes_are_not_told_as_lore() -> None:
+    earlier = message("user", "The Salt Gate was opened by Ana with a stolen key.")
+    earlier |= {"source": {"kind": "compact-checkpoint"}}
+    for session in range(10):
+        answer = await say(earlier, "Ana: What of the Salt Gate?", session=f"s_{session}")
+        assert "stolen key" not in answer
+
+
+async def test_notes_of_a_chinese_story_have_chinese_headings() -> None:
+    story = ["小安: 我在沙滩上捡到这口铜钟。" + "今夜的风很大。" * 20, message("assistant", "*她看着海。*")]
+    assert "## 说过的话" in text_of(await notes(*story))
+
+
+async def test_asked_for_notes_it_rolls_no_dice() -> None:
+    chunks = await notes(*told(3), "Ana: I roll 2d6.", tools=[DICE])
+    assert reason_of(chunks)["kind"] == "stop"
+
+
+async def test_of_a_story_in_which_nobody_spoke_there_are_no_notes() -> None:
+    assert reason_of(await notes())["failure"]["code"] == "EMPTY_RESPONSE"
