@@ -106,6 +106,8 @@ class Inglenook(commands.Bot):
             guild_ready_timeout=0.5,  # members are never waited for; the default holds READY for 2 s
             max_ratelimit_timeout=_LONGEST_RATE_LIMIT,
         )
+        # We never speak; that its libraries are missing is no news for whoever reads our log.
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         self.settings = settings
         self._pace = pace or Pace(mode=settings.play.stream, edit_every=settings.play.edit_interval)
         self._retry = retry

@@ -46,15 +46,13 @@ class Echoes:
         for said in words:
             await self._tell(self._unanswered(channel_id, play_id, said), said)
 
-    async def discard(self, channel_id: int, play_id: str, node: Node, count: int) -> None:
-        """Take away what was told again of an exchange in which so many spoke."""
-        for position in range(count):
-            await self._outbox.discard(self._in_exchange(channel_id, play_id, node, position))
+    def places(self, channel_id: int, play_id: str, node: Node, count: int) -> list[Place]:
+        """Where an exchange in which so many spoke is told again, if it is."""
+        return [self._in_exchange(channel_id, play_id, node, position) for position in range(count)]
 
-    async def discard_unanswered(self, channel_id: int, play_id: str, words: Iterable[UserText]) -> None:
-        """Take away what was told again of words without an answer."""
-        for said in words:
-            await self._outbox.discard(self._unanswered(channel_id, play_id, said))
+    def places_of_unanswered(self, channel_id: int, play_id: str, words: Iterable[UserText]) -> list[Place]:
+        """Where words without an answer are told again, if they are."""
+        return [self._unanswered(channel_id, play_id, said) for said in words]
 
     async def _tell(self, place: Place, words: UserText) -> None:
         message_id = message_id_of(words.key)

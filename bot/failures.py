@@ -61,6 +61,9 @@ def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
         return t(locale, "error.forbidden")
     if isinstance(error, app_commands.CheckFailure):
         return t(locale, "permission.library_only")
+    if isinstance(error, discord.DiscordServerError):
+        log.warning("discord.failed", status=error.status, code=error.code)
+        return t(locale, "error.expired")
     incident = secrets.token_hex(4)
     log.error("incident", incident=incident, exc_info=error)
     return t(locale, "error.incident", incident=incident)

@@ -193,8 +193,12 @@ class Intake:
                 },
             )
         )
+        telling = self._stage.telling(binding.play_id)
+        if telling.locked():
+            self._stage.mark_taken(channel_id, message.id, waits=True)
         try:
-            receipt = await self._engine.plays.say(binding.play_id, utterance, answer=answer)
+            async with telling:
+                receipt = await self._engine.plays.say(binding.play_id, utterance, answer=answer)
         except PlayError as error:
             await self._state(message.id, "done", None)
             if error.error_code == "PLAY_ENDED":

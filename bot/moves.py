@@ -68,9 +68,10 @@ class Moves:
         if index == len(node.variants):
             await self._engine.plays.swipe(play_id, node_id, head)
         else:
-            await self._stage.about_to_move(play_id, [node])
-            await self._engine.plays.adopt(play_id, node_id, index, head)
-            await self._stage.show_adopted(play_id, node_id)
+            async with self._stage.telling(play_id):
+                await self._stage.about_to_move(play_id, [node])
+                await self._engine.plays.adopt(play_id, node_id, index, head)
+                await self._stage.show_adopted(play_id, node_id)
 
     async def again(self, play_id: str, node_id: str, variant_id: str) -> None:
         """⟳: another answer to the newest exchange."""
@@ -79,13 +80,19 @@ class Moves:
 
     async def regenerate(self, target: Target, who: str) -> None:
         """Another answer to any exchange; what came after it is set aside first."""
-        if target.node_id is None:
-            raise PlayError("A greeting is not an answer.", code="PLAY_NODE_UNKNOWN")
+        self.check_answer(target)
+        assert target.node_id is not None  # checked on the line above
         play = await self._engine.plays.get(target.play_id)
         head = play.head
         if head.node_id != target.node_id:
             head = await self.rewind(target, who)
         await self._engine.plays.swipe(target.play_id, target.node_id, head)
+
+    @staticmethod
+    def check_answer(target: Target) -> None:
+        """Raises PlayError PLAY_NODE_UNKNOWN for a greeting, which has no other answer to it."""
+        if target.node_id is None:
+            raise PlayError("A greeting is not an answer.", code="PLAY_NODE_UNKNOWN")
 
     async def stop(self, play_id: str) -> bool:
         """Stop the answer that is being written. False when none is."""
@@ -107,6 +114,10 @@ class Moves:
 
     async def rewind(self, target: Target, who: str) -> Head:
         """Go on from an earlier exchange. Says so in the channel, with a way back. Returns the new head."""
+        async with self._stage.telling(target.play_id):
+            return await self._rewind(target, who)
+
+    async def _rewind(self, target: Target, who: str) -> Head:
         play = await self._engine.plays.get(target.play_id)
         nodes, words = await self._engine.plays.after(target.play_id, target.node_id)
         if not nodes and not words:
@@ -118,6 +129,9 @@ class Moves:
         await self._stage.set_aside(target.play_id, rewound.set_aside, rewound.words, kept)
         binding = self._bindings.of_play(target.play_id)
         if binding is not None:
+            # One way back at a time: that of the rewind before would lead somewhere else now.
+            earlier = _notice_place(binding.channel_id, target.play_id, play.head.session_id)
+            await self._outbox.discard(earlier)
             locale = self._stage.locale(binding.channel_id)
             line = t(locale, "rewind.done" if kept is not None else "rewind.done_start", who=who)
             await self._outbox.notice(
@@ -131,10 +145,14 @@ class Moves:
 
     async def undo(self, play_id: str, previous: Head, session_id: str) -> None:
         """Take a rewind back: the story stands where it stood, and the channel tells it again."""
+        async with self._stage.telling(play_id):
+            await self._undo(play_id, previous, session_id)
+
+    async def _undo(self, play_id: str, previous: Head, session_id: str) -> None:
         play = await self._engine.plays.get(play_id)
         standing = (await self._engine.plays.timeline(play_id)).path()
         before = [node.id for node in standing]
-        if play.head.session_id != session_id or await self._gone_on(play):
+        if not await self._leads_back(play, standing, previous):
             raise PlayError("The story has gone on since.", code="PLAY_CANNOT_UNDO")
         await self._stage.about_to_move(play_id, standing[-1:])
         await self._engine.plays.restore_head(play_id, previous, play.head)
@@ -160,14 +178,15 @@ class Moves:
         agent = self._engine.agents.get(await self._engine.plays.current_session(play))
         return agent is not None and agent.status == "running"
 
-    async def _gone_on(self, play: Playthrough) -> bool:
-        """Whether anything was said in the head's own session, into which a rewind has led."""
+    async def _leads_back(self, play: Playthrough, standing: Sequence[Node], previous: Head) -> bool:
+        """Whether the way to `previous` only goes on from what stands: nothing new would be left behind.
+
+        Another answer to an exchange on that way (a regeneration) stays reachable beside the old one.
+        """
         timeline = await self._engine.plays.timeline(play.id)
-        node = timeline.node(play.head.node_id) if play.head.node_id is not None else None
-        if node is not None and node.adopted.session_id == play.head.session_id:
-            return True
+        way = {node.id for node in timeline.path_to(previous.variant_id)}
         _, words = await self._engine.plays.after(play.id, play.head.node_id)
-        return bool(words)
+        return not words and all(node.id in way for node in standing)
 
     async def _standing(self, play_id: str, node_id: str, variant_id: str) -> tuple[Node, Head]:
         timeline = await self._engine.plays.timeline(play_id)

@@ -179,6 +179,12 @@ class Outbox:
             log.info("outbox.not_looked", channel=channel_id, trouble=error.trouble)
         return True
 
+    async def standing(self, place: Place) -> list[int]:
+        """The messages that stand at `place`."""
+        spot = await self.posts.spot_of(place)
+        found = await self.posts.at_spot(spot) if spot is not None else []
+        return [post.message_id for post in found if post.message_id is not None]
+
     async def remove(self, channel_id: int, message_ids: Sequence[int]) -> Removal:
         """Delete messages of anybody: in one request where the bot may, else those that it may."""
         kept: list[int] = []

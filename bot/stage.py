@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
+from weakref import WeakValueDictionary
 
 import discord
 import structlog
@@ -65,6 +66,7 @@ class Stage:
         self._faces = faces
         self._echoes = Echoes(outbox, faces)
         self._writings: dict[str, Writing] = {}  # by session
+        self._telling: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._newest: dict[int, Writing] = {}  # by channel
         self._begun: dict[int, None] = {}  # messages whose answer has begun, the newest of them
 
@@ -146,6 +148,10 @@ class Stage:
     async def _answered(self, play_id: str, node_id: str, reply: Reply | None, channel_id: int) -> None:
         play, _, node = await self._node(play_id, node_id)
         place = self._node_place(channel_id, play.id, node)
+        # Words that a crash had left unanswered are answered with it, and marked no longer.
+        for words in (await self._engine.plays.text(node.adopted)).inputs:
+            if (message_id := message_id_of(words.key)) is not None:
+                self._outbox.unmark(channel_id, message_id, TAKEN)
         if reply is not None:
             await reply.finish(
                 buttons=lambda: self._answer_row(play.id, node),
@@ -308,19 +314,34 @@ class Stage:
         if binding is None:
             return
         channel_id = binding.channel_id
+        places = self._echoes.places_of_unanswered(channel_id, play_id, words)
         for node in nodes:
-            await self._outbox.discard(self._node_place(channel_id, play_id, node))
+            places.append(self._node_place(channel_id, play_id, node))
             said = (await self._engine.plays.text(node.adopted)).inputs
-            await self._echoes.discard(channel_id, play_id, node, len(said))
-        await self._echoes.discard_unanswered(channel_id, play_id, words)
+            places += self._echoes.places(channel_id, play_id, node, len(said))
         ids = [found for word in words if (found := message_id_of(word.key)) is not None]
-        if ids:
-            await self._outbox.remove(channel_id, ids)
+        for place in places:
+            ids += await self._outbox.standing(place)
+        # At once where the bot may: a long story goes in one request, not in one per message.
+        await self._outbox.remove(channel_id, ids)
         await self._outbox.pass_on(channel_id, play_id)
         if kept is not None:
             await self.show_node(play_id, kept.id, buttons=True)
         else:
             await self.show_greeting(play_id)
+
+    def telling(self, play_id: str) -> asyncio.Lock:
+        """Held while the channel is told what a move changed; new words wait, so that order stays order."""
+        return self._telling.setdefault(play_id, asyncio.Lock())
+
+    async def close(self, play_id: str) -> None:
+        """The story has ended: no button of it works any more, so none stands."""
+        binding = self._bindings.of_play(play_id)
+        if binding is None:
+            return
+        await self.fix_greeting(play_id)
+        for node in (await self._engine.plays.timeline(play_id)).path()[-1:]:
+            await self._outbox.bare(self._node_place(binding.channel_id, play_id, node))
 
     # -- inside ----------------------------------------------------------------------------------
 

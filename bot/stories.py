@@ -188,7 +188,8 @@ class Stories:
         else:
             lines.append("-# " + t(locale, "play.info_model", name=self._engine.defaults.model))
         lines.append("-# " + t(locale, "play.info_owner", name=user_name))
-        lines.append("-# " + t(locale, "play.greeting_hint"))
+        if card.summary.get("greetings", 0) > 1:
+            lines.append("-# " + t(locale, "play.greeting_hint"))
         return "\n".join(lines)
 
 

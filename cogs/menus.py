@@ -53,6 +53,7 @@ class Menus(PressCog):
     async def regenerate(self, interaction: discord.Interaction, message: discord.Message) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         target = await self.bot.moves.target(message.channel.id, message.id)
+        self.bot.moves.check_answer(target)
         if not await self._asked(interaction, target, "regenerate-yes"):
             await self.bot.moves.regenerate(target, interaction.user.display_name)
             await failures.dismiss(interaction)
@@ -62,7 +63,8 @@ class Menus(PressCog):
         exchanges, words = await self.bot.moves.concerns_others(target, interaction.user.id)
         if not words:
             return False
-        names = ", ".join(dict.fromkeys(word.persona_name or word.author_name for word in words))
+        speakers = {word.author_id: word.persona_name or word.author_name for word in words}
+        names = ", ".join(dict.fromkeys(speakers.values()))
         await interaction.followup.send(
             t(interaction.locale, "rewind.confirm", n=exchanges, names=names),
             view=rows.confirm_row(op, (target.play_id, target.node_id or ""), str(interaction.locale)),

@@ -113,6 +113,7 @@ class Play(
             raise PlayError("The story has moved on meanwhile.", code="PLAY_HEAD_MOVED")
         _check_owner(interaction, play)
         await self.bot.stories.end(channel_id)
+        await self.bot.stage.close(play_id)
         locale = self.bot.stage.locale(channel_id)
         await self.bot.outbox.notice(
             channel_id, t(locale, "play.ended", title=play.title), key=f"end:{play.id}", play_id=play.id

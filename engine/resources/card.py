@@ -15,7 +15,7 @@ from engine.codec import JsonObject
 from engine.errors import ResourceError
 from engine.resources.diagnostic import Diagnostic, Diagnostics
 from engine.resources.document import DocumentKind
-from engine.resources.fields import Fields, clean_text
+from engine.resources.fields import Fields, clean_text, visible_line
 from engine.resources.world_book import WorldBook, embedded_book
 
 __all__ = ["CARD", "Card", "CardSpec", "DepthPrompt", "parse_card"]
@@ -111,7 +111,7 @@ def parse_card(root: Any, notes: Diagnostics, *, filename: str = "", image: byte
     path = "data" if data is root.get("data") else ""
     fields = Fields(data, path, notes, CARD.invalid)
     extensions = _extensions(fields, notes)
-    name = " ".join(fields.text("name").split())
+    name = visible_line(fields.text("name"))
     if not name:
         name = _named_after(filename)
         notes.warn("missing-name", f"The card has no name; it was named “{name}” after the file.", "name")

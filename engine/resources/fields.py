@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +16,12 @@ from engine.codec import JsonObject
 from engine.errors import ResourceError
 from engine.resources.diagnostic import Diagnostics
 
-__all__ = ["Fields", "clean_text"]
+__all__ = ["Fields", "clean_text", "visible_line"]
 
 # Control characters that no prompt and no Discord message wants; tab and newline stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Overrides and isolates reach beyond their own text and would turn a whole chat line around.
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _TRUE = {"true", "1", "yes", "on"}
 _FALSE = {"false", "0", "no", "off", ""}
 
@@ -26,6 +29,16 @@ _FALSE = {"false", "0", "no", "off", ""}
 def clean_text(text: str) -> str:
     """The text with one kind of line end and without control characters."""
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def visible_line(text: str) -> str:
+    """One trimmed line; empty when nothing of it could be seen. Marks that turn writing around are left out.
+
+    Joiners stay: emoji and several scripts are made with them.
+    """
+    line = " ".join(_DIRECTIONS.sub("", clean_text(text)).split())
+    seen = any(unicodedata.category(sign) not in ("Cf", "Mn", "Zs") for sign in line)
+    return line if seen else ""
 
 
 class Fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.errors import ResourceError
-from engine.resources.fields import clean_text
+from engine.resources.fields import clean_text, visible_line
 
 __all__ = ["Persona", "make_persona"]
 
@@ -23,7 +23,7 @@ class Persona:
 
 def make_persona(name: str, description: str = "") -> Persona:
     """A persona from what a person typed. Raises ResourceError PERSONA_INVALID saying what to change."""
-    line = " ".join(clean_text(name).split())
+    line = visible_line(name)
     body = clean_text(description).strip()
     if not line:
         raise ResourceError("A persona needs a name.", code="PERSONA_INVALID", field="name")

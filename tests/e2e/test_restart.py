@@ -298,6 +298,7 @@ async def test_a_crash_in_the_middle_of_a_rewind(scene: Scene, story: Story) -> 
     # given a rewind that has moved the story, while Discord has not heard of it yet
     standing = await scene.head()
     scene.wire.faults.hang("DELETE", r"/messages/", times=None)
+    scene.wire.faults.hang("POST", r"/bulk-delete", times=None)
     await scene.human("Ana").menu(story.find("Who is there?").id, "Rewind", wait=False)
     await until(lambda: moved(scene, standing))
     await scene.running.crash()

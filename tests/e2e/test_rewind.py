@@ -218,3 +218,53 @@ async def test_undo_does_not_repeat_what_still_stands(scene: Scene, story: Story
     await story.press("Undo")
     await story.reads(*WHOLE)
     await story.answered("Mind the step.", "1/1")
+
+
+async def test_words_said_while_the_story_is_told_again_come_after_it(scene: Scene, story: Story) -> None:
+    await played(story)
+    asked = await story.menu(story.find("Who is there?"), "Rewind")
+    await scene.human("Ana").click(asked.message.id, "Do it")
+    await story.reads(*WHOLE[:3], "Inglenook: -# Rewound to here by Ana")
+    # given an undo that takes its time
+    scene.wire.faults.latency_ms = 150
+    await scene.human("Ben").click(story.find("Rewound to here").id, "Undo", wait=False)
+    await story.sees("I cough.")
+    # when Ana writes meanwhile
+    await story.say("Ana", "Wait for me.")
+    scene.model.will_say("I wait.")
+    # then her answer stands below all that was told again, and only it has a row
+    await story.answered("I wait.", "1/1", timeout=20)
+    scene.wire.faults.latency_ms = 0
+    texts = [line for line in story.lines() if "Wait for me." not in line]
+    assert texts == [*WHOLE, "Mira: I wait."]
+    await story.eyes.wait_for(lambda: story.find("Mind the step.").buttons == ())
+
+
+async def test_a_regeneration_of_an_older_answer_can_be_taken_back(scene: Scene, story: Story) -> None:
+    await played(story)
+    # given another answer to the second exchange; what came after it was set aside
+    scene.model.will_say("Three of you.")
+    await story.menu(story.find("Two of you."), "Regenerate")
+    await story.answered("Three of you.", "2/2")
+    # when that is undone
+    await story.press("Undo")
+    # then everything is as it was, and the other answer is one press away
+    await story.reads(*WHOLE)
+    await story.answered("Mind the step.", "1/1")
+
+
+async def test_a_greeting_cannot_be_regenerated_and_nobody_is_asked(scene: Scene, story: Story) -> None:
+    await played(story)
+    refused = await story.menu(story.find("The door is open."), "Regenerate")
+    assert refused.text == "This is not an answer of the story."
+    assert story.lines() == list(WHOLE)
+
+
+async def test_a_long_rewind_is_one_request(scene: Scene, story: Story) -> None:
+    await played(story)
+    asked = await story.menu(story.find("Who is there?"), "Rewind")
+    before = len(scene.wire.log.find("DELETE", r"/messages/\d+$"))
+    await scene.human("Ana").click(asked.message.id, "Do it")
+    await story.reads(*WHOLE[:3], "Inglenook: -# Rewound to here by Ana")
+    assert len(scene.wire.log.find("POST", r"/bulk-delete$")) == 1
+    assert len(scene.wire.log.find("DELETE", r"/messages/\d+$")) == before
