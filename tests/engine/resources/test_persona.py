@@ -11,7 +11,9 @@ def test_names_are_one_trimmed_line_and_descriptions_keep_theirs() -> None:
     assert (found.name, found.description) == ("Mira of the Ford", "tall\nand quick")
 
 
-@pytest.mark.parametrize(("name", "field"), [("", "name"), (" \x00 ", "name"), ("\u200b\u200b", "name"), ("x" * 81, "name")])
+@pytest.mark.parametrize(
+    ("name", "field"), [("", "name"), (" \x00 ", "name"), ("\u200b\u200b", "name"), ("x" * 81, "name")]
+)
 def test_a_name_that_cannot_stand_is_refused(name: str, field: str) -> None:
     with pytest.raises(ResourceError) as caught:
         make_persona(name)
