@@ -32,6 +32,8 @@ class Report:
         lines += [f"  skipped {count}: {reason}" for reason, count in sorted(self.skips.items())]
         lines += [f"  left out {count} steps: {reason}" for reason, count in sorted(self.left_out.items())]
         lines += [f"  FAILED {failure}" for failure in self.failures]
+        if not self.passed + len(self.failures) + skipped:
+            lines.append("  nothing was run: these documents have no reader yet")
         return "\n".join(lines)
 
     def skip(self, reason: str) -> None:
