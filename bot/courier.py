@@ -88,10 +88,6 @@ class Courier:
         # One hook serves all threads of a channel, so they share its budget.
         await self._window(-parent, pace.hook_size, pace.hook_seconds).take(priority)
 
-    async def speaks_as_persona(self, channel_id: int) -> bool:
-        """False when characters have no webhook there and the bot has to speak for them."""
-        return await self._hook(await self._room(channel_id)) is not None
-
     async def send(self, letter: Letter) -> Sent:
         """Send it: through the webhook for a face, else as the bot. Chunks after the first are silent.
 

@@ -33,10 +33,6 @@ class Delivery:
     superseded: bool = False
 
     @property
-    def first_message_id(self) -> int | None:
-        return self.posts[0].message_id if self.posts else None
-
-    @property
     def last_message_id(self) -> int | None:
         return self.posts[-1].message_id if self.posts else None
 

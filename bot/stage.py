@@ -129,7 +129,7 @@ class Stage:
 
     async def _conclude(self, ended: ExchangeEnded, reply: Reply | None, channel_id: int) -> None:
         locale = self.locale(channel_id)
-        for message_id in _answered_messages(ended.inputs):
+        for message_id in {*_answered_messages(ended.inputs), *await self._left_by_a_crash(ended)}:
             self._outbox.unmark(channel_id, message_id, TAKEN)
         if ended.variant_id is not None and ended.node_id is not None:
             await self._answered(ended.play_id, ended.node_id, reply, channel_id)
@@ -145,13 +145,17 @@ class Stage:
         if ended.waiting and ended.swipe_of is None and _stopped(ended):
             await self.tell_waiting(ended.play_id, "answer.stopped_waiting", ended.waiting)
 
+    async def _left_by_a_crash(self, ended: ExchangeEnded) -> list[int]:
+        """Messages that an earlier turn took and left unanswered, and that this answer answers too."""
+        if ended.variant_id is None or ended.node_id is None or ended.swipe_of is not None:
+            return []
+        _, _, node = await self._node(ended.play_id, ended.node_id)
+        said = (await self._engine.plays.text(node.adopted)).inputs
+        return [message_id for words in said if (message_id := message_id_of(words.key)) is not None]
+
     async def _answered(self, play_id: str, node_id: str, reply: Reply | None, channel_id: int) -> None:
         play, _, node = await self._node(play_id, node_id)
         place = self._node_place(channel_id, play.id, node)
-        # Words that a crash had left unanswered are answered with it, and marked no longer.
-        for words in (await self._engine.plays.text(node.adopted)).inputs:
-            if (message_id := message_id_of(words.key)) is not None:
-                self._outbox.unmark(channel_id, message_id, TAKEN)
         if reply is not None:
             await reply.finish(
                 buttons=lambda: self._answer_row(play.id, node),

@@ -12,7 +12,7 @@ from engine.play.exchange import is_quiet, is_skipped, quietly, words_since
 from engine.play.model import Node, Playthrough, Timeline
 from engine.session import Message
 
-__all__ = ["again", "carry_over", "end_of", "key_of"]
+__all__ = ["again", "carry_over", "end_of", "key_of", "lost_words"]
 
 
 def key_of(message: Message) -> str:
@@ -33,6 +33,13 @@ def end_of(node: Node | None) -> int:
     return node.adopted.end_seq if node is not None else -1
 
 
+def lost_words(agent: Agent, node: Node | None) -> list[Message]:
+    """What a turn of this session took up after `node` and brought no answer to; what waits is not lost."""
+    waiting = {message["id"] for message in (*agent.inbox.next_step, *agent.inbox.next_turn)}
+    said = words_since(agent.session.events(), agent.session.inherited_event_count, end_of(node))
+    return [message for message in said if message["id"] not in waiting]
+
+
 async def carry_over(agents: Agents, play: Playthrough, timeline: Timeline, target: Agent) -> Agent | None:
     """Queue in `target`, before what waits there, what was said after the head and never answered.
 
@@ -46,11 +53,8 @@ async def carry_over(agents: Agents, play: Playthrough, timeline: Timeline, targ
     source = await agents.open(play.head.session_id)
     node = timeline.node(play.head.node_id) if play.head.node_id else None
     waiting = [*source.inbox.next_step, *source.inbox.next_turn]
-    ids = {message["id"] for message in waiting}
-    events = source.session.events()
-    said = words_since(events, source.session.inherited_event_count, end_of(node))
-    lost = [again(message) for message in said if message["id"] not in ids]
-    if is_skipped(events):
+    lost = [again(message) for message in lost_words(source, node)]
+    if is_skipped(source.session.events()):
         lost = [quietly(message) for message in lost]
     if not lost and not waiting:
         return None

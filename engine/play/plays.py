@@ -17,13 +17,12 @@ from engine.errors import PlayError
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
-from engine.play.carry import again, carry_over, end_of
+from engine.play.carry import again, carry_over, lost_words
 from engine.play.exchange import (
     SKIPPED,
     is_quiet,
     quietly,
     spoken_message,
-    words_since,
 )
 from engine.play.model import (
     Head,
@@ -317,10 +316,8 @@ class Plays(Stories):
             agent = await self.agents.open(play.head.session_id)
             node = timeline.node(play.head.node_id) if play.head.node_id else None
             aside, prompts = agent.inbox.next_step, agent.inbox.next_turn
-            waiting = {message["id"] for message in (*aside, *prompts)}
-            said = words_since(agent.session.events(), agent.session.inherited_event_count, end_of(node))
-            lost = [message for message in said if message["id"] not in waiting]
-            if not lost and not waiting:
+            lost = lost_words(agent, node)
+            if not lost and not aside and not prompts:
                 raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
             fresh = await self._branch(play, node.adopted if node else None)
             self._queue_again(fresh, lost)
