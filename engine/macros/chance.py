@@ -1,15 +1,18 @@
 """SillyTavern's reproducible randomness, so that a `{{pick}}` picks what it picks there.
 
-Its string hash (53 bits over UTF-16 units), the first number of `seedrandom` (ARC4
-keyed by the seed text) and its dice. Source: spec sillytavern 4.4.
+Its string hash (53 bits over UTF-16 units), the numbers of `seedrandom` (ARC4 keyed by the
+seed text) and its dice. Source: spec sillytavern 4.4.
 """
 
 from __future__ import annotations
 
-import random
 import re
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
-__all__ = ["roll", "seeded_fraction", "string_hash"]
+__all__ = ["Dice", "SeededRandom", "parse_dice", "seeded_fraction", "string_hash"]
 
 MAX_DICE = 100  # spec tavern 1.2
 _DICE = re.compile(r"([1-9][0-9]{0,5})?d([1-9][0-9]{0,8})([+-][0-9]{1,9})?", re.IGNORECASE | re.ASCII)
@@ -17,56 +20,92 @@ _MASK = 0xFFFFFFFF
 _WIDTH = 256
 
 
+@lru_cache(maxsize=64)  # the texts of a profile are expanded anew for each step
 def string_hash(text: str) -> int:
     """A 53-bit hash of a text (cyrb53 over UTF-16 code units)."""
     high, low = 0xDEADBEEF, 0x41C6CE57
-    units = text.encode("utf-16-le", "surrogatepass")
-    for index in range(0, len(units), 2):
-        unit = units[index] | units[index + 1] << 8
-        high = ((high ^ unit) * 2654435761) & _MASK
-        low = ((low ^ unit) * 1597334677) & _MASK
+    for unit in _units(text):
+        high = ((high ^ unit) * 2654435761) & 0xFFFFFFFF
+        low = ((low ^ unit) * 1597334677) & 0xFFFFFFFF
     high = (((high ^ high >> 16) * 2246822507) & _MASK) ^ (((low ^ low >> 13) * 3266489909) & _MASK)
     low = (((low ^ low >> 16) * 2246822507) & _MASK) ^ (((high ^ high >> 13) * 3266489909) & _MASK)
     return 4294967296 * (2097151 & low) + high
 
 
-def seeded_fraction(seed: str) -> float:
-    """The first number in [0, 1) of `seedrandom(seed)` for a text seed."""
-    stream = _Arc4(_mix(seed))
-    value, scale = stream.take(6), 1 << 48  # 48 bits to start with …
-    spare = 0
-    while value < 1 << 52:  # … widened until 52 significant bits are there
-        value = (value + spare) * _WIDTH
-        scale *= _WIDTH
-        spare = stream.take(1)
-    while value >= 1 << 53:
-        value >>= 1
-        scale >>= 1
-        spare >>= 1
-    return (value + spare) / scale
+class SeededRandom:
+    """`seedrandom(seed)`. A number as seed gives other values than its text does, as there."""
+
+    def __init__(self, seed: str | int) -> None:
+        self._stream = _Arc4(_mixed(seed if isinstance(seed, str) else f"{seed}\0"))
+
+    def random(self) -> float:
+        """The next number in [0, 1)."""
+        value, scale = self._stream.take(6), 1 << 48  # 48 bits to start with …
+        spare = 0
+        while value < 1 << 52:  # … widened until 52 significant bits are there
+            value = (value + spare) * _WIDTH
+            scale *= _WIDTH
+            spare = self._stream.take(1)
+        while value >= 1 << 53:
+            value >>= 1
+            scale >>= 1
+            spare >>= 1
+        return (value + spare) / scale
 
 
-def roll(formula: str, rng: random.Random) -> str:
-    """Throw dice: `d6`, `2d6+3`, or `20` for one die of twenty sides. Empty when it is no formula."""
-    text = formula.strip()
-    if text.isascii() and text.isdigit():
-        text = "1d" + text
-    found = _DICE.fullmatch(text)
-    if found is None:
-        return ""
-    count = min(int(found[1] or 1), MAX_DICE)
-    sides = int(found[2])
-    return str(sum(rng.randint(1, sides) for _ in range(count)) + int(found[3] or 0))
+def seeded_fraction(seed: str | int) -> float:
+    """The first number of `seedrandom(seed)`."""
+    return SeededRandom(seed).random()
 
 
-def _mix(seed: str) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class Dice:
+    """So many dice of so many sides, and what is added to their sum."""
+
+    count: int
+    sides: int
+    modifier: int
+
+    @property
+    def least(self) -> int:
+        """The lowest total."""
+        return self.count + self.modifier
+
+    @property
+    def most(self) -> int:
+        """The highest total."""
+        return self.count * self.sides + self.modifier
+
+    def roll(self, random: Callable[[], float]) -> int:
+        """Throw them, at most MAX_DICE, each by a number in [0, 1)."""
+        thrown = min(self.count, MAX_DICE)
+        return sum(int(random() * self.sides) + 1 for _ in range(thrown)) + self.modifier
+
+
+def parse_dice(formula: str) -> Dice | None:
+    """`d6`, `2d6+3`; None when it is no formula. Blanks are none."""
+    found = _DICE.fullmatch(formula)
+    return Dice(int(found[1] or 1), int(found[2]), int(found[3] or 0)) if found else None
+
+
+def _units(text: str) -> array[int]:
+    """The UTF-16 code units of a text."""
+    units = array("H")
+    units.frombytes(text.encode("utf-16-le", "surrogatepass"))
+    if _BIG_ENDIAN:
+        units.byteswap()
+    return units
+
+
+_BIG_ENDIAN = array("H", [1]).tobytes()[0] == 0
+
+
+def _mixed(seed: str) -> list[int]:
     """seedrandom's key schedule: the seed's UTF-16 units smeared over at most 256 bytes."""
     key: list[int] = []
     smear = 0
-    units = seed.encode("utf-16-le", "surrogatepass")
-    for index in range(0, len(units), 2):
-        unit = units[index] | units[index + 1] << 8
-        place = (index // 2) & 255
+    for index, unit in enumerate(_units(seed)):
+        place = index & 255
         old = key[place] if place < len(key) else 0
         smear ^= old * 19
         # JavaScript's ^= works on signed 32 bits; only the low byte is kept, so the sign does not matter.
@@ -83,14 +122,21 @@ class _Arc4:
 
     def __init__(self, key: list[int]) -> None:
         key = key or [0]
-        self._state = list(range(_WIDTH))
+        length = len(key)
+        state = list(range(_WIDTH))
+        self._state = state
         self._i = self._j = 0
         j = 0
         for i in range(_WIDTH):
-            value = self._state[i]
-            j = (j + key[i % len(key)] + value) & 255
-            self._state[i], self._state[j] = self._state[j], value
-        self.take(_WIDTH)
+            value = state[i]
+            j = (j + key[i % length] + value) & 255
+            state[i], state[j] = state[j], value
+        j = 0
+        for i in (*range(1, _WIDTH), 0):
+            value = state[i]
+            j = (j + value) & 255
+            state[i], state[j] = state[j], value
+        self._j = j
 
     def take(self, count: int) -> int:
         """The next `count` bytes as one number, most significant first."""
