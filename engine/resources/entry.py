@@ -46,6 +46,7 @@ class Entry:
     selective: bool = False
     vectorized: bool = False
     logic: SecondaryLogic = "and_any"
+    logic_given: bool = True  # false where the file leaves it open: secondary keys then score nothing
     order: int = 100
     position: Position = "before"
     depth: int = 4
@@ -76,4 +77,4 @@ class Entry:
     @property
     def label(self) -> str:
         """How to name the entry to a person."""
-        return self.comment or (self.keys[0] if self.keys else f"#{self.uid}")
+        return self.comment or next((key for key in self.keys if key.strip()), f"#{self.uid}")

@@ -28,7 +28,9 @@ _FALSE = {"false", "0", "no", "off", ""}
 
 def clean_text(text: str) -> str:
     """The text with one kind of line end and without control characters."""
-    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROLS.sub("", text)
 
 
 def visible_line(text: str) -> str:

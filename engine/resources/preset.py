@@ -105,7 +105,8 @@ def parse_preset(root: Any, notes: Diagnostics, *, filename: str = "") -> Preset
             raise ResourceError(f"A preset may have {MAX_PROMPTS:,} prompts.", code=PRESET.too_large)
         prompts, order_id = _ordered(_prompts(listed, notes), root.get("prompt_order"), notes)
     else:
-        raise ResourceError(f"This is no preset: it has no prompts. {_guess(root)}", code=PRESET.invalid)
+        why, hint = _guess(root)
+        raise ResourceError(f"This is no preset: it has no prompts. {hint}", code=PRESET.invalid, why=why)
     fields = Fields(root, "", notes, PRESET.invalid)
     return Preset(
         name=_name(root, filename),
@@ -265,11 +266,12 @@ def _name(root: Mapping[str, Any], filename: str) -> str:
     return " ".join(name.split())[:200] or "Preset"
 
 
-def _guess(root: Mapping[str, Any]) -> str:
+def _guess(root: Mapping[str, Any]) -> tuple[str, str]:
     if "entries" in root:
-        return "It looks like a world book: import it as one."
+        return "like-world-book", "It looks like a world book: import it as one."
     if "spec" in root or "first_mes" in root:
-        return "It looks like a character card: import it as one."
+        return "like-card", "It looks like a character card: import it as one."
     if "temp" in root and "rep_pen" in root:
-        return "It looks like a text-completion preset; only chat-completion presets can be used."
-    return "A preset is the JSON file that SillyTavern's chat-completion presets export."
+        told = "It looks like a text-completion preset; only chat-completion presets can be used."
+        return "like-text-preset", told
+    return "", "A preset is the JSON file that SillyTavern's chat-completion presets export."

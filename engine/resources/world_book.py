@@ -6,18 +6,29 @@ Source: spec sillytavern 1.5, tavern 1.5.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from engine.codec import JsonObject
 from engine.errors import ResourceError
+from engine.resources import png
+from engine.resources.book_dialect import converted, naidata
 from engine.resources.diagnostic import Diagnostic, Diagnostics
 from engine.resources.document import DocumentKind, check_shape, read_document
 from engine.resources.entry import LOGICS, POSITIONS, ROLES, Entry, Position
 from engine.resources.fields import Fields, clean_text
 
-__all__ = ["WorldBook", "embedded_book", "parse_book", "parse_world_book", "read_world_book", "split_keys"]
+__all__ = [
+    "WorldBook",
+    "embedded_book",
+    "entry_sources",
+    "parse_book",
+    "parse_world_book",
+    "read_world_book",
+    "split_keys",
+]
 
 WORLD_BOOK = DocumentKind(
     noun="a world book",
@@ -57,11 +68,17 @@ class WorldBook:
 
 
 def read_world_book(data: bytes, filename: str = "") -> WorldBook:
-    """Read a stand-alone world book: SillyTavern's, a bare `character_book`, or `lorebook_v3`.
+    """Read a stand-alone world book: SillyTavern's, a bare `character_book`, `lorebook_v3`, or a book of
+    NovelAI (also in its picture), Agnai or RisuAI.
 
     Raises ResourceError with a WORLD_BOOK_* code.
     """
     notes = Diagnostics()
+    if data.startswith(png.SIGNATURE):
+        hidden = naidata(data, notes)
+        if hidden is None:
+            raise ResourceError("There is no world book in this picture.", code=WORLD_BOOK.invalid)
+        data = hidden
     return parse_world_book(read_document(data, WORLD_BOOK, notes), notes, filename=filename)
 
 
@@ -69,9 +86,13 @@ def parse_world_book(root: Any, notes: Diagnostics, *, filename: str = "") -> Wo
     """The stand-alone world book in a JSON value. Raises as `read_world_book`."""
     if isinstance(root, dict) and root.get("spec") == "lorebook_v3" and isinstance(root.get("data"), dict):
         return parse_book(root["data"], notes, filename=filename, raw=root)
+    foreign = converted(root, notes) if isinstance(root, dict) else None
+    if foreign is not None:
+        return parse_book(foreign, notes, filename=filename, raw=foreign)
     if not isinstance(root, dict) or not isinstance(root.get("entries"), dict | list):
+        why, hint = _guess(root)
         raise ResourceError(
-            "This is no world book: it has no list of entries. " + _guess(root), code=WORLD_BOOK.invalid
+            f"This is no world book: it has no list of entries. {hint}", code=WORLD_BOOK.invalid, why=why
         )
     return parse_book(root, notes, filename=filename, raw=root)
 
@@ -113,20 +134,17 @@ def parse_book(
         listed = []
     if not isinstance(listed, dict | list):
         raise ResourceError("the entries of the book are no list", code=WORLD_BOOK.invalid)
-    # A map may still hold card-form entries: the keys of the entry decide, not the container.
     in_map = isinstance(listed, dict)
     items = _in_order(listed) if isinstance(listed, dict) else list(enumerate(listed))
-    entries: list[Entry] = []
-    taken: set[int] = set()
-    for index, (key, item) in enumerate(items):
+    for key, item in items:
         if not isinstance(item, Mapping):
             notes.warn("invalid-entry", "An entry that is no object was left out.", f"entries.{key}")
-            continue
-        if item.get("mode") == "folder":  # RisuAI's folders hold no lore
-            continue
-        card_form = "keys" in item or not (in_map or "key" in item or "disable" in item)
+    entries: list[Entry] = []
+    taken: set[int] = set()
+    place = {key: index for index, (key, _) in enumerate(items)}
+    for key, item, card_form in entry_sources(source):
         top = Fields(item, f"entries.{key}", notes, WORLD_BOOK.invalid)
-        entries.append(_entry(top, card_form, index, taken))
+        entries.append(_entry(top, card_form, place[key], taken))
     name = fields.text("name", loose=True).strip() or _stem(filename) or fallback_name
     return WorldBook(
         name=name,
@@ -139,6 +157,21 @@ def parse_book(
         raw=raw if raw is not None else source,
         warnings=notes.all() if raw is not None else (),
     )
+
+
+def entry_sources(source: JsonObject) -> Iterator[tuple[str | int, JsonObject, bool]]:
+    """The objects of a book's entries in order: key or place, object, and whether it has the card form.
+
+    What is no object and RisuAI's folders, which hold no lore, are passed over. A map may hold card-form
+    entries: the keys of the entry decide, not the container.
+    """
+    listed = source.get("entries")
+    in_map = isinstance(listed, dict)
+    if not isinstance(listed, dict | list):
+        return
+    for key, item in _in_order(listed) if isinstance(listed, dict) else enumerate(listed):
+        if isinstance(item, Mapping) and item.get("mode") != "folder":
+            yield key, item, "keys" in item or not (in_map or "key" in item or "disable" in item)
 
 
 def _guard(source: JsonObject) -> None:
@@ -209,16 +242,12 @@ def _shared(extra: Fields, card_form: bool) -> dict[str, Any]:
     """The fields that both forms have, under camelCase at the entry or snake_case in its extensions."""
 
     def key(camel: str) -> str:
-        if not card_form or camel in (
-            "useProbability",
-            "selectiveLogic",
-        ):  # SillyTavern writes these two as is
-            return camel
-        return re.sub(r"[A-Z]", lambda letter: "_" + letter[0].lower(), camel)
+        return _snake(camel) if card_form else camel
 
     return {
         "vectorized": extra.flag("vectorized", False),
         "logic": _choice(extra, key("selectiveLogic"), LOGICS),
+        "logic_given": card_form or extra.source.get("selectiveLogic") is not None,
         "depth": _whole(extra.integer("depth"), 4),
         "role": _choice(extra, "role", ROLES),
         "outlet": extra.text(key("outletName"), loose=True),
@@ -244,6 +273,13 @@ def _shared(extra: Fields, card_form: bool) -> dict[str, Any]:
     }
 
 
+@cache
+def _snake(camel: str) -> str:
+    if camel in ("useProbability", "selectiveLogic"):  # SillyTavern writes these two as they are
+        return camel
+    return re.sub(r"[A-Z]", lambda letter: "_" + letter[0].lower(), camel)
+
+
 def _keys(fields: Fields, key: str) -> tuple[str, ...]:
     value = fields.source.get(key)
     if isinstance(value, str):
@@ -251,14 +287,31 @@ def _keys(fields: Fields, key: str) -> tuple[str, ...]:
             "text-as-list", "Keys stood in one text and were split at commas.", fields.where(key)
         )
         return split_keys(value)
-    # A key of only white space would match everything in SillyTavern: a defect.
-    return tuple(text for text in fields.texts(key) if text.strip())
+    return fields.texts(key)  # blank ones too: a blank secondary key counts as one that is missing
 
 
 def split_keys(text: str) -> tuple[str, ...]:
-    """Keys of a comma-separated text; commas inside `/…/` belong to the pattern. Empty ones are dropped."""
-    parts = re.findall(r"\s*(/(?:\\.|[^/\\])+/[a-z]*)\s*(?:,|$)|([^,]*)(?:,|$)", clean_text(text))
-    return tuple(part for pair in parts if (part := (pair[0] or pair[1]).strip()))
+    """Keys of a comma-separated text, as SillyTavern's key box splits it, without its empty ones.
+
+    A slash begins what may be a pattern, in which commas belong to the key until it is closed; what is
+    closed and yet no pattern is split all the same.
+    """
+    keys: list[str] = []
+    start, slashes = 0, 0
+    text = clean_text(text)
+    for at, sign in enumerate(text):
+        if sign == "/" and (at == start or text[at - 1] != "\\"):
+            slashes += 1
+        elif sign == "," and slashes != 1:
+            part = text[start:at].strip()
+            broken = part.startswith("/") and _PATTERN_KEY.fullmatch(part) is None
+            keys += part.split(",") if broken else [part]
+            start, slashes = at + 1, 0
+    keys.append(text[start:])
+    return tuple(key.strip() for key in keys if key.strip())
+
+
+_PATTERN_KEY = re.compile(r"/(?:\\.|[^/\\])+/[gimsuy]*", re.DOTALL)
 
 
 def _uid(given: int | None, index: int, taken: set[int], fields: Fields) -> int:
@@ -322,10 +375,10 @@ def _stem(filename: str) -> str:
     return name.rsplit(".", 1)[0].strip()
 
 
-def _guess(root: object) -> str:
+def _guess(root: object) -> tuple[str, str]:
     if isinstance(root, dict):
         if "prompts" in root:
-            return "It looks like a preset: import it as one."
+            return "like-preset", "It looks like a preset: import it as one."
         if "data" in root or "first_mes" in root:
-            return "It looks like a character card: import it as one."
-    return "A world book is the JSON file that SillyTavern's World Info screen exports."
+            return "like-card", "It looks like a character card: import it as one."
+    return "", "A world book is the JSON file that SillyTavern's World Info screen exports."

@@ -2,13 +2,15 @@
 
 The raw object must be what it found. The texts must be what it stores, but for line ends and
 control characters, which our model cleans. The book must be its world info; where it loses
-something or disables an entry by its defects we do not follow.
+something or disables an entry by its defects we do not follow. What we write back must be a V3 card
+where it writes one, and must read as it did.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from engine.resources import Card, Entry, read_card
+from engine.resources import Asset, Card, Entry, export_card, read_card
+from engine.resources.archive import is_unsafe
 from engine.resources.entry import LOGICS, POSITIONS, ROLES
 from engine.resources.fields import clean_text
 from tests.conformance.compare import agree
@@ -25,6 +27,7 @@ TEXTS = (
     "creator",
     "character_version",
 )
+LISTS = ("alternate_greetings", "tags")
 
 
 def run(vector: Vector) -> None:
@@ -39,13 +42,50 @@ def run(vector: Vector) -> None:
     for name in TEXTS:
         if isinstance(stored.get(name), str):
             agree(name, clean_text(stored[name]), getattr(card, name))
-    if isinstance(stored.get("tags"), list):
-        agree("tags", stored["tags"], list(card.tags))
+    for name in LISTS:
+        if isinstance(stored.get(name), list):
+            agree(name, [clean_text(text) for text in stored[name]], list(getattr(card, name)))
+    if isinstance(stored.get("creator_notes"), str):
+        agree("creator_notes", clean_text(stored["creator_notes"]).strip(), card.creator_notes)
     if "avatar" in recorded and path.suffix == ".charx":
         size = None if recorded["avatar"] == "DEFAULT" else int(recorded["avatar"].removeprefix("buffer:"))
         agree("icon", size, None if card.image is None else len(card.image))
+    if "assets" in recorded:
+        agree("assets", recorded["assets"], [_asset(asset) for asset in card.assets if _stored(asset)])
+    if "rewrite" in recorded:
+        _rewritten(card, path.read_bytes(), recorded["rewrite"])
     if "stWorldInfo" in recorded:
         _book(card, recorded["stWorldInfo"]["entries"], stored["character_book"])
+
+
+def _stored(asset: Asset) -> bool:
+    """Whether it is a picture of the archive that SillyTavern would take out of it."""
+    return asset.place == "file" and asset.category not in ("icon", "other") and not is_unsafe(asset.path)
+
+
+def _asset(asset: Asset) -> dict[str, Any]:
+    return {
+        "type": asset.kind,
+        "name": asset.name,
+        "ext": asset.ext,
+        "zipPath": asset.path,
+        "order": asset.index,
+        "storageCategory": asset.category,
+        "baseName": asset.label,
+    }
+
+
+def _rewritten(card: Card, original: bytes, recorded: Mapping[str, Any]) -> None:
+    written = export_card(card.raw, "png", original=original)
+    again = read_card(written, "again.png")
+    agree("written spec", recorded["spec"], again.raw["spec"])
+    if card.spec != "v3":
+        agree("written version", recorded["spec_version"], again.raw["spec_version"])
+    for name in ("name", *TEXTS):
+        agree(f"written {name}", getattr(card, name), getattr(again, name))
+    for name in LISTS:
+        agree(f"written {name}", list(getattr(card, name)), list(getattr(again, name)))
+    agree("written again", written, export_card(again.raw, "png", original=written))
 
 
 def _book(card: Card, converted: Mapping[str, Any], source: Mapping[str, Any]) -> None:

@@ -55,6 +55,52 @@ def test_a_newer_version_is_read_with_a_warning_and_keeps_its_fields() -> None:
     assert found.raw == document
 
 
+def test_a_card_without_its_spec_is_known_by_its_data() -> None:
+    plain = card({"data": {"name": "Ada"}})
+    newer = card({"spec": "my_tool", "spec_version": "3.0", "data": {"name": "Ada"}})
+    assert (plain.spec, newer.spec) == ("v2", "v3")
+    assert codes(plain) == codes(newer) == {"unknown-spec"}
+
+
+def test_v3_fields_arrive() -> None:
+    found = card(
+        v3(
+            creator_notes="plain",
+            creator_notes_multilingual={"ja": "日本", "zh-cn": "中文", "de": ""},
+            source=["https://example.com/a"],
+            creation_date=1_700_000_000,
+            modification_date="0",
+            first_mes="Hi",
+            group_only_greetings=["All", " "],
+        )
+    )
+    assert (found.created, found.modified, found.source) == (1_700_000_000, 0, ("https://example.com/a",))
+    assert found.group_greetings == ("Hi", "All")
+    assert [found.notes_for(name) for name in ("ja", "zh-CN", "de", "fr")] == [
+        "日本",
+        "中文",
+        "plain",
+        "plain",
+    ]
+    english = card(v3(creator_notes="plain", creator_notes_multilingual={"en": "English"}))
+    assert english.notes_for("en-GB") == "English"
+    assert card(v3(creator_notes_multilingual={"ja": "日本"})).notes_for("en") == "日本"
+    assert card(v3()).notes_for("en") == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "value"), [("0.8", 0.8), (2, 1.0), ("x", 0.5), (None, 0.5), ([], 0.5), (0, 0.0)]
+)
+def test_talkativeness_may_be_text_and_stays_in_its_range(given: Any, value: float) -> None:
+    assert card(v2(extensions={"talkativeness": given})).talkativeness == value
+    assert card({"name": "Ada", "talkativeness": given}).talkativeness == value
+
+
+def test_whole_numbers_of_64_bits_stay_exact() -> None:
+    found = card(b'{"name": "Ada", "id": 1234567890123456789, "x": "\x01"}')
+    assert found.raw["id"] == 1234567890123456789
+
+
 def test_pygmalion_fields_are_renamed() -> None:
     found = card(
         {
@@ -92,7 +138,7 @@ def test_blank_greetings_are_skipped_so_the_first_alternate_steps_in() -> None:
 def test_a_number_is_a_version_but_not_a_name() -> None:
     assert card(v2("Ada", character_version=1.2)).character_version == "1.2"
     error = refusal(v2(5))  # type: ignore[arg-type]
-    assert error.error_code == "CARD_INVALID"
+    assert error.error_code == "CHARACTER_DOCUMENT_INVALID"
     assert error.data["field"] == "data.name"
     assert error.message == "The field data.name must be text, but it is a number."
 
@@ -184,7 +230,7 @@ def test_hostile_keys_are_plain_data() -> None:
 )
 def test_another_kind_of_file_is_named(value: Any, hint: str) -> None:
     error = refusal(value)
-    assert error.error_code == "CARD_INVALID"
+    assert error.error_code == "CHARACTER_DOCUMENT_INVALID"
     assert hint in error.message
 
 
@@ -192,7 +238,7 @@ def test_another_kind_of_file_is_named(value: Any, hint: str) -> None:
     "value", [b"[1, 2]", b'"text"', b"[" * 100_000, b'{"name": NaN}', b'{"name": 1e999}']
 )
 def test_what_is_no_object_or_no_json_is_refused(value: bytes) -> None:
-    assert refusal(value).error_code == "CARD_INVALID"
+    assert refusal(value).error_code == "CHARACTER_DOCUMENT_INVALID"
 
 
 def test_deep_nesting_is_refused_and_huge_numbers_become_fractions() -> None:
@@ -215,7 +261,7 @@ def test_a_file_of_millions_of_small_values_is_refused_before_it_is_built(piece:
     data = b'{"name": "Ada", "x": [' + piece * (8_000_000 // len(piece)) + b"0]}"
     tracemalloc.start()
     try:
-        assert refusal(data).error_code == "CARD_TOO_LARGE"
+        assert refusal(data).error_code == "CHARACTER_DOCUMENT_TOO_LARGE"
         assert tracemalloc.get_traced_memory()[1] < 1024 * 1024
     finally:
         tracemalloc.stop()

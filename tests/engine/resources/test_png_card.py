@@ -1,5 +1,7 @@
 """Cards in PNG files: which chunk counts, what is forgiven, what is refused."""
 
+import base64
+import json
 import struct
 import zlib
 
@@ -55,6 +57,34 @@ def test_inside_a_keyword_text_beats_itxt_beats_ztxt() -> None:
     assert read_card(picture(packed, international, plain)).name == "Plain"
 
 
+def test_a_keyword_counts_in_any_case() -> None:
+    assert read_card(picture(text(b"Chara", encoded(v2("Upper"))))).name == "Upper"
+    assert read_card(picture(text(b"chara", encoded(v2())), text(b"CCV3", encoded(v3("New"))))).name == "New"
+
+
+def test_a_packed_itxt_chunk_may_hold_bare_json() -> None:
+    packed = zlib.compress(b" " + json.dumps(v2("Bare")).encode())
+    assert read_card(picture(chunk(b"iTXt", b"chara\0\1\0\0\0" + packed))).name == "Bare"
+    broken = (
+        chunk(b"iTXt", b"chara\0\1\0\0\0junk") + chunk(b"iTXt", b"chara\0\1") + chunk(b"zTXt", b"chara\0\0x")
+    )
+    data = picture(broken, text(b"chara", encoded(v2("Plain"))))
+    assert read_card(data).name == "Plain"
+    assert refusal(picture(broken)).error_code == "CHARACTER_DOCUMENT_INVALID"
+    assert "damaged" in refusal(picture(chunk(b"iTXt", b"chara\0\1\0\0\0junk"))).message
+
+
+def test_base64_of_any_make_is_read() -> None:
+    card = json.dumps(v2("Zoë", description="\u00fb\u00ff??>>")).encode()
+    plain = base64.b64encode(card)
+    unpadded = plain.translate(bytes.maketrans(b"+/", b"-_")).rstrip(b"=")
+    lines = b"\r\n".join(plain[at : at + 40] for at in range(0, len(plain), 40)) + b" "
+    marked = base64.b64encode(b"\xef\xbb\xbf" + card)
+    for payload in (plain, unpadded, lines, marked):
+        assert read_card(picture(text(b"chara", payload))).raw == v2("Zoë", description="\u00fb\u00ff??>>")
+    assert "base64" in refusal(picture(text(b"chara", b"A"))).message
+
+
 def test_a_broken_better_chunk_falls_back_to_a_good_worse_one() -> None:
     data = picture(text(b"ccv3", b"e30="), text(b"chara", encoded(v2("Whole"))))
     assert read_card(data).name == "Whole"
@@ -100,7 +130,7 @@ def test_an_encrypted_risu_card_is_refused_by_name(payload: bytes) -> None:
 
 def test_broken_json_is_refused_with_its_place() -> None:
     error = refusal(picture(text(b"chara", b"eyJuYW1lIjogIngiLCA=")))  # {"name": "x", then nothing
-    assert error.error_code == "CARD_INVALID"
+    assert error.error_code == "CHARACTER_DOCUMENT_INVALID"
     assert (error.data["line"], error.data["column"]) == (1, 15)
     assert "line 1, column 15" in error.message
 
@@ -110,7 +140,7 @@ def test_a_bomb_in_a_packed_chunk_does_not_go_off(form: bytes) -> None:
     bomb = zlib.compress(b"0" * (64 * 1024 * 1024), 9)
     assert len(bomb) < 100_000
     head = b"chara\0\0" if form == b"zTXt" else b"chara\0\1\0\0\0"
-    assert refusal(picture(chunk(form, head + bomb))).error_code == "CARD_TOO_LARGE"
+    assert refusal(picture(chunk(form, head + bomb))).error_code == "CHARACTER_DOCUMENT_TOO_LARGE"
 
 
 def test_text_that_is_no_card_may_be_large_and_is_never_unpacked() -> None:
@@ -120,19 +150,33 @@ def test_text_that_is_no_card_may_be_large_and_is_never_unpacked() -> None:
 
 
 def test_too_large_a_file_a_chunk_and_a_document_are_refused() -> None:
-    assert refusal(b"x" * (32 * 1024 * 1024 + 1)).error_code == "CARD_TOO_LARGE"
-    assert refusal(picture(text(b"chara", b"A" * (16 * 1024 * 1024)))).error_code == "CARD_TOO_LARGE"
+    assert refusal(b"x" * (32 * 1024 * 1024 + 1)).error_code == "ARTIFACT_TOO_LARGE"
+    assert (
+        refusal(picture(text(b"chara", b"A" * (16 * 1024 * 1024)))).error_code
+        == "CHARACTER_DOCUMENT_TOO_LARGE"
+    )
     long = b'{"name": "' + b"x" * (8 * 1024 * 1024) + b'"}'
-    assert refusal(picture(text(b"chara", long))).error_code == "CARD_TOO_LARGE"
-    assert refusal(long, "a.json").error_code == "CARD_TOO_LARGE"
+    assert refusal(picture(text(b"chara", long))).error_code == "CHARACTER_DOCUMENT_TOO_LARGE"
+    assert refusal(long, "a.json").error_code == "CHARACTER_DOCUMENT_TOO_LARGE"
+
+
+def test_a_v3_card_in_the_old_chunk_is_told() -> None:
+    assert codes(picture(text(b"chara", encoded(v3())))) == {"v3-in-legacy-chunk"}
+    assert codes(picture(text(b"chara", encoded(v2())))) == set()
+
+
+def test_only_some_broken_chunks_are_looked_at() -> None:
+    broken, whole = text(b"chara", b"e30="), text(b"chara", encoded(v2("Fifth")))
+    assert read_card(picture(*[broken] * 3, whole)).name == "Fifth"
+    assert refusal(picture(*[broken] * 4, whole)).error_code == "CHARACTER_DOCUMENT_INVALID"
 
 
 def test_more_than_ten_thousand_chunks_are_refused() -> None:
-    assert refusal(picture(*[chunk(b"tIME", b"")] * 10_001)).error_code == "CARD_TOO_LARGE"
+    assert refusal(picture(*[chunk(b"tIME", b"")] * 10_001)).error_code == "ARTIFACT_TOO_LARGE"
 
 
 def test_a_first_chunk_that_is_no_header_is_refused() -> None:
-    assert refusal(SIGNATURE + pixels() + header() + IEND).error_code == "CARD_INVALID"
+    assert refusal(SIGNATURE + pixels() + header() + IEND).error_code == "CHARACTER_DOCUMENT_INVALID"
 
 
 @pytest.mark.parametrize(
@@ -150,8 +194,8 @@ def test_another_picture_renamed_to_png_is_called_what_it_is(data: bytes, name: 
 
 
 def test_an_empty_file_and_noise_are_refused() -> None:
-    assert refusal(b"").error_code == "CARD_INVALID"
-    assert refusal(b"MZ\x90\0\x03").error_code == "CARD_INVALID"
+    assert refusal(b"").error_code == "CHARACTER_DOCUMENT_INVALID"
+    assert refusal(b"MZ\x90\0\x03").error_code == "CHARACTER_DOCUMENT_INVALID"
 
 
 @given(st.binary(max_size=400))

@@ -76,4 +76,4 @@ def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(side: int)
 def test_what_is_no_picture_is_refused(data: bytes) -> None:
     with pytest.raises(ResourceError) as caught:
         make_avatar(data)
-    assert caught.value.error_code in ("IMAGE_INVALID", "CARD_INVALID")
+    assert caught.value.error_code in ("IMAGE_INVALID", "CHARACTER_DOCUMENT_INVALID")

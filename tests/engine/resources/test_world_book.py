@@ -135,8 +135,9 @@ def test_keys_in_one_text_are_split_but_not_inside_a_pattern() -> None:
     assert embedded({"keys": "x, y", "content": "c"}).entries[0].keys == ("x", "y")
 
 
-def test_blank_keys_are_dropped_because_they_would_match_everything() -> None:
-    assert embedded({"keys": ["", "  ", "a"], "content": "c"}).entries[0].keys == ("a",)
+def test_blank_keys_stay_and_name_nothing() -> None:
+    entry = embedded({"keys": ["", "  ", "a"], "content": "c"}).entries[0]
+    assert (entry.keys, entry.label) == (("", "  ", "a"), "a")
 
 
 def test_the_books_own_settings_are_kept() -> None:
