@@ -1,7 +1,37 @@
-"""The library: stored content, personas, and what each session uses."""
+"""The library: stored content, personas, what comes along with what, and what each session uses."""
 
-from engine.library.library import Library, LibraryLimits, StoredPersona
+from engine.library.consents import Consents
+from engine.library.exports import ExportFile, forms_of
+from engine.library.library import Library
+from engine.library.personas import MAX_PERSONAS, Personas, PersonasCame, StoredPersona
+from engine.library.relations import MAX_RELATED, Holder, Relations
 from engine.library.rows import Kind, ResourceRow
-from engine.library.selections import Selection, Selections
+from engine.library.selections import Selection, Selections, merged, selection_from_wire
+from engine.library.shelf import Sort
+from engine.library.stock import LibraryLimits
+from engine.library.templates import Preview, Template, Templates
 
-__all__ = ["Kind", "Library", "LibraryLimits", "ResourceRow", "Selection", "Selections", "StoredPersona"]
+__all__ = [
+    "MAX_PERSONAS",
+    "MAX_RELATED",
+    "Consents",
+    "ExportFile",
+    "Holder",
+    "Kind",
+    "Library",
+    "LibraryLimits",
+    "Personas",
+    "PersonasCame",
+    "Preview",
+    "Relations",
+    "ResourceRow",
+    "Selection",
+    "Selections",
+    "Sort",
+    "StoredPersona",
+    "Template",
+    "Templates",
+    "forms_of",
+    "merged",
+    "selection_from_wire",
+]

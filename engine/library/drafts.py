@@ -5,24 +5,50 @@ Pure and slow (pictures): run it off the event loop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.codec import canonical
+from engine.codec import JsonObject, canonical, dumps, loads
 from engine.errors import ResourceError
 from engine.library.rows import Kind
 from engine.resources import (
     Avatar,
     Card,
     Diagnostic,
+    Diagnostics,
+    Preset,
+    RegexScript,
+    RegexScripts,
+    WorldBook,
+    blank_book,
+    blank_preset,
+    clean_text,
     make_avatar,
+    parse_card,
+    parse_preset,
+    parse_scripts,
+    parse_world_book,
     read_card,
     read_preset,
+    read_regex_scripts,
     read_world_book,
+    scripts_within,
+    with_scripts,
 )
 
-__all__ = ["Draft", "draft_of_book", "draft_of_card", "draft_of_preset"]
+__all__ = [
+    "DRAFTS",
+    "Draft",
+    "blank_document",
+    "draft_of_book",
+    "draft_of_card",
+    "draft_of_document",
+    "draft_of_preset",
+    "draft_of_regex",
+    "kind_of",
+    "parsed",
+]
 
 _LINE = 140  # characters of a one-line description in a list
 _FILENAME = 255
@@ -34,10 +60,10 @@ class Draft:
 
     kind: Kind
     name: str
-    filename: str
-    original: bytes
     document: bytes
     summary: Mapping[str, Any]
+    filename: str = ""
+    original: bytes = b""
     tags: tuple[str, ...] = ()
     nsfw: bool = False
     avatar: Avatar | None = None
@@ -52,11 +78,117 @@ def draft_of_card(data: bytes, filename: str) -> Draft:
     """Raises ResourceError with the reader's codes. A picture that cannot be used is only a warning."""
     card = read_card(data, filename)
     avatar, warnings = _portrait(card)
+    return replace(_of_card(card, warnings), filename=filename[-_FILENAME:], original=data, avatar=avatar)
+
+
+def draft_of_preset(data: bytes, filename: str) -> Draft:
+    """The stored original of a preset is its object without secrets (decision 22)."""
+    preset = read_preset(data, filename)
+    return replace(_of_preset(preset), filename=filename[-_FILENAME:], original=dumps(preset.raw))
+
+
+def draft_of_book(data: bytes, filename: str) -> Draft:
+    """Raises ResourceError with a WORLD_BOOK_* code."""
+    return replace(_of_book(read_world_book(data, filename)), filename=filename[-_FILENAME:], original=data)
+
+
+def draft_of_regex(data: bytes, filename: str) -> Draft:
+    """Raises ResourceError with a REGEX_SCRIPT_* code. The document is an object that holds the list."""
+    found = read_regex_scripts(data)
+    document = with_scripts({"regex_scripts": []}, found.scripts)
+    draft = _of_regex(found.scripts, document, found.warnings)
+    return replace(
+        draft,
+        name=_stem(filename) or draft.name,
+        filename=filename[-_FILENAME:],
+        original=data,
+        summary={**draft.summary, "single": found.single},
+    )
+
+
+DRAFTS: Mapping[Kind, Callable[[bytes, str], Draft]] = {
+    "card": draft_of_card,
+    "preset": draft_of_preset,
+    "world_book": draft_of_book,
+    "regex": draft_of_regex,
+}
+"""How the file of each kind is read."""
+
+
+def parsed(kind: Kind, document: JsonObject, filename: str) -> Any:
+    """The content of a stored document: Card, Preset, WorldBook or RegexScripts. Raises as the readers."""
+    notes = Diagnostics()
+    if kind == "card":
+        return parse_card(document, notes, filename=filename)
+    if kind == "preset":
+        return parse_preset(document, notes, filename=filename)
+    if kind == "world_book":
+        return parse_world_book(document, notes, filename=filename)
+    return RegexScripts(parse_scripts(scripts_within(document) or [], notes), notes.all())
+
+
+def draft_of_document(kind: Kind, document: JsonObject, filename: str) -> Draft:
+    """What an edited document is stored as; its guard is the import's. `original` and picture are not set.
+
+    Raises ResourceError with the reader's codes.
+    """
+    content = parsed(kind, loads(dumps(document)), filename)
+    if kind == "card":
+        return _of_card(content, content.warnings)
+    if kind == "preset":
+        return _of_preset(content)
+    if kind == "world_book":
+        return _of_book(content)
+    return _of_regex(content.scripts, document, content.warnings)
+
+
+def blank_document(kind: Kind, name: str) -> JsonObject:
+    """An empty one of its kind. Raises ResourceError KIND_NOT_CREATED for a card: those are brought in."""
+    if kind == "preset":
+        return blank_preset(name)
+    if kind == "world_book":
+        return blank_book(name)
+    if kind == "regex":
+        return {"regex_scripts": []}
+    raise ResourceError("Characters are brought in as files.", code="KIND_NOT_CREATED")
+
+
+def kind_of(data: bytes, filename: str) -> Kind:
+    """What a file is, by its content. Raises ResourceError FILE_UNKNOWN.
+
+    A picture or an archive is a card unless it holds a book; of JSON the fields tell.
+    """
+    if data[:1] not in b"{[ \t\r\n\xef" and not data[:1].isalpha():
+        return "world_book" if data.startswith(b"\x89PNG") and b"naidata\0" in data else "card"
+    try:
+        root = loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except ValueError:
+        return "card"  # YAML, or JSON that only the card reader mends; it says what is wrong
+    if isinstance(root, list) and any(isinstance(item, Mapping) and "findRegex" in item for item in root):
+        return "regex"
+    if isinstance(root, Mapping):
+        if root.get("spec") == "lorebook_v3" or root.get("type") == "risu" or root.get("kind") == "memory":
+            return "world_book"
+        for kind, tells in _TELLS:
+            if any(field in root for field in tells):
+                return kind
+    raise ResourceError(
+        "This is no character card, preset, world book or regex script.", code="FILE_UNKNOWN", file=filename
+    )
+
+
+_TELLS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+    ("regex", ("findRegex",)),
+    ("preset", ("prompts", "prompt_order", "main_prompt")),
+    ("world_book", ("entries", "lorebookVersion")),
+    ("card", ("data", "name", "char_name", "first_mes")),
+)
+
+
+def _of_card(card: Card, warnings: tuple[Diagnostic, ...]) -> Draft:
     return Draft(
         kind="card",
         name=card.name[:200],
-        filename=filename[-_FILENAME:],
-        original=data,
         document=canonical(card.raw),
         summary={
             "spec": card.spec,
@@ -66,50 +198,64 @@ def draft_of_card(data: bytes, filename: str) -> Draft:
             "line": _first_line(card),
             "greetings": len(card.greetings),
             "entries": len(card.book.entries) if card.book else 0,
+            "scripts": len(scripts_within(card.raw) or ()),
             "warnings": _wire(warnings),
         },
         tags=card.tags,
         nsfw=card.nsfw,
-        avatar=avatar,
     )
 
 
-def draft_of_preset(data: bytes, filename: str) -> Draft:
-    """The stored original of a preset is its object without secrets (decision 22)."""
-    preset = read_preset(data, filename)
-    document = canonical(preset.raw)
+def _of_preset(preset: Preset) -> Draft:
     return Draft(
         kind="preset",
         name=preset.name,
-        filename=filename[-_FILENAME:],
-        original=document,
-        document=document,
+        document=canonical(preset.raw),
         summary={
             "prompts": len(preset.prompts),
             "enabled": sum(prompt.enabled for prompt in preset.prompts),
             "temperature": preset.temperature,
             "max_tokens": preset.max_tokens,
+            "scripts": len(scripts_within(preset.raw) or ()),
             "warnings": _wire(preset.warnings),
         },
     )
 
 
-def draft_of_book(data: bytes, filename: str) -> Draft:
-    """Raises ResourceError with a WORLD_BOOK_* code."""
-    book = read_world_book(data, filename)
+def _of_book(book: WorldBook) -> Draft:
     return Draft(
         kind="world_book",
         name=book.name[:200],
-        filename=filename[-_FILENAME:],
-        original=data,
         document=canonical(book.raw),
         summary={
             "entries": len(book.entries),
+            "enabled": sum(entry.enabled for entry in book.entries),
             "constant": sum(entry.constant and entry.enabled for entry in book.entries),
             "line": " ".join(book.description.split())[:_LINE],
             "warnings": _wire(book.warnings),
         },
     )
+
+
+def _of_regex(
+    scripts: tuple[RegexScript, ...], document: JsonObject, warnings: tuple[Diagnostic, ...]
+) -> Draft:
+    return Draft(
+        kind="regex",
+        name=(scripts[0].name if scripts else "")[:200] or "Regex",
+        document=canonical(document),
+        summary={
+            "scripts": len(scripts),
+            "enabled": sum(not script.disabled for script in scripts),
+            "line": ", ".join(script.name for script in scripts)[:_LINE],
+            "warnings": _wire(warnings),
+        },
+    )
+
+
+def _stem(filename: str) -> str:
+    name = clean_text(filename).replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return " ".join(name.replace("_", " ").split())[:200]
 
 
 def _portrait(card: Card) -> tuple[Avatar | None, tuple[Diagnostic, ...]]:
@@ -118,7 +264,8 @@ def _portrait(card: Card) -> tuple[Avatar | None, tuple[Diagnostic, ...]]:
     try:
         return make_avatar(card.image), card.warnings
     except ResourceError as error:
-        remark = Diagnostic("avatar-unreadable", f"The card has no picture: {error.message}")
+        told = f"The card has no picture: {error.message}"
+        remark = Diagnostic("avatar-unreadable", told, data={"reason": error.message})
         return None, (*card.warnings, remark)
 
 
@@ -127,5 +274,5 @@ def _first_line(card: Card) -> str:
     return " ".join(text.split())[:_LINE]
 
 
-def _wire(warnings: tuple[Diagnostic, ...]) -> list[list[str]]:
-    return [[item.code, item.message, item.severity, item.where] for item in warnings]
+def _wire(warnings: tuple[Diagnostic, ...]) -> list[list[Any]]:
+    return [[item.code, item.message, item.severity, item.where, dict(item.data)] for item in warnings]

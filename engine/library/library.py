@@ -9,65 +9,45 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
-from engine.codec import digest, dumps, loads
+from engine.codec import JsonObject, canonical, digest, dumps, loads
 from engine.errors import Conflict, NotFound, ResourceError
 from engine.ids import new_id
-from engine.library.drafts import Draft, draft_of_book, draft_of_card, draft_of_preset
+from engine.library.consents import Consents
+from engine.library.drafts import DRAFTS, Draft, blank_document, draft_of_document, kind_of, parsed
+from engine.library.exports import ExportFile, export_file
+from engine.library.personas import Personas
+from engine.library.relations import Relations
 from engine.library.rows import Kind, ResourceRow, row_of
 from engine.library.selections import Selections
-from engine.library.shelf import Shelf
+from engine.library.shelf import Shelf, Sort
+from engine.library.stock import NOUNS, LibraryLimits, Stock
+from engine.library.templates import Templates
 from engine.resources import (
     Card,
     Diagnostics,
-    Persona,
     Preset,
+    RegexScript,
+    RegexScripts,
     WorldBook,
-    make_persona,
-    parse_card,
-    parse_preset,
-    parse_world_book,
+    parse_scripts,
+    scripts_within,
 )
 from engine.storage import Store, Write, blob_write
 
-__all__ = ["Library", "LibraryLimits", "StoredPersona"]
-
-T = TypeVar("T")
+__all__ = ["Library"]
 
 _PARSED = 64  # contents kept parsed; a busy server plays about twenty stories at once
-_NOUNS: dict[Kind, str] = {"card": "cards", "preset": "presets", "world_book": "world books"}
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryLimits:
-    """What one owner (a server) may keep. Reaching a limit refuses the next import, loudly."""
-
-    cards: int = 1000
-    presets: int = 200
-    world_books: int = 500
-    bytes: int = 512 * 1024 * 1024
-
-    def count(self, kind: Kind) -> int:
-        """How many resources of a kind."""
-        return {"card": self.cards, "preset": self.presets, "world_book": self.world_books}[kind]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPersona:
-    """A person's persona and its id."""
-
-    id: str
-    user_id: str
-    persona: Persona
-    revision: int
+_ORDERED = 4096  # ids of an own order: spec tavern 1.3
 
 
 class Library:
     """Stored content on a `Store`. One process writes a database, so what it holds in memory is true.
 
-    `selections` is what each session uses.
+    `selections` is what each session uses, `personas` who people play, `relations` which books come
+    along with what, `consents` which scripts may run, `templates` selections under a name.
     """
 
     def __init__(
@@ -76,10 +56,15 @@ class Library:
         self._store = store
         self._limits = limits or LibraryLimits()
         self._clock = clock
+        self._stock = Stock(store, self._limits, self._now)
         self._shelves: dict[str, Shelf] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._parsed: dict[tuple[str, bytes], Any] = {}
         self.selections = Selections(store, clock)
+        self.personas = Personas(store, self._now)
+        self.relations = Relations(store)
+        self.consents = Consents(store, self._now)
+        self.templates = Templates(store, self._now)
 
     # Imports
 
@@ -89,15 +74,39 @@ class Library:
         The same bytes again are the same resource, also after it was deleted. Raises ResourceError:
         the reader's codes, LIBRARY_LIMIT_REACHED, LIBRARY_STORAGE_LIMIT_REACHED; nothing is stored then.
         """
-        return await self._keep(owner, by, await asyncio.to_thread(draft_of_card, data, filename))
+        return await self._import("card", owner, data, filename, by)
 
     async def import_preset(self, owner: str, data: bytes, filename: str, by: str) -> ResourceRow:
         """Store a preset file without its connection fields and secrets; see `import_card`."""
-        return await self._keep(owner, by, await asyncio.to_thread(draft_of_preset, data, filename))
+        return await self._import("preset", owner, data, filename, by)
 
     async def import_book(self, owner: str, data: bytes, filename: str, by: str) -> ResourceRow:
         """Store a stand-alone world book; see `import_card`."""
-        return await self._keep(owner, by, await asyncio.to_thread(draft_of_book, data, filename))
+        return await self._import("world_book", owner, data, filename, by)
+
+    async def import_regex(self, owner: str, data: bytes, filename: str, by: str) -> ResourceRow:
+        """Store regex scripts, one or a list, or those of a preset or card; see `import_card`."""
+        return await self._import("regex", owner, data, filename, by)
+
+    async def import_file(self, owner: str, data: bytes, filename: str, by: str) -> ResourceRow:
+        """Store a file of whatever kind; see `import_card`. Raises ResourceError FILE_UNKNOWN for none."""
+        return await self._import(kind_of(data, filename), owner, data, filename, by)
+
+    async def create(self, owner: str, kind: Kind, name: str, by: str) -> ResourceRow:
+        """An empty preset, world book or regex list.
+
+        Raises ResourceError KIND_NOT_CREATED for a card, NAME_INVALID, and the limits' codes.
+        """
+        label = _label(name)
+        document = blank_document(kind, label)
+        draft = replace(
+            draft_of_document(kind, document, label),
+            name=label,
+            filename=f"{label}.json",
+            # Two empty ones of one name are two: what tells them apart stands where a file would.
+            original=dumps({"created": new_id("n")}),
+        )
+        return await self._keep(owner, by, draft)
 
     # Reading
 
@@ -108,9 +117,23 @@ class Library:
             raise NotFound("It is not in the library (any more).", id=resource_id)
         return row_of(row)
 
-    async def list(self, owner: str, kind: Kind | None = None) -> Sequence[ResourceRow]:
-        """The owner's live rows by name."""
-        return (await self._shelf(owner)).list(kind)
+    async def list(self, owner: str, kind: Kind | None = None, sort: Sort = "name") -> Sequence[ResourceRow]:
+        """The owner's live rows in an order; see `Shelf.list`."""
+        return (await self._shelf(owner)).list(kind, sort)
+
+    async def set_order(self, owner: str, kind: Kind, ids: Sequence[str]) -> None:
+        """The owner's own order of a kind: every live id exactly once.
+
+        Raises ResourceError ORDER_INVALID; the old order stays then.
+        """
+        shelf = await self._shelf(owner)
+        live = {row.id for row in shelf.list(kind)}
+        if len(ids) > _ORDERED or len(ids) != len(live) or set(ids) != live:
+            raise ResourceError("The order must name everything that is there once.", code="ORDER_INVALID")
+        await self._store.commit(
+            *(Write("resource_place", {"id": id, "place": place}) for place, id in enumerate(ids))
+        )
+        shelf.place(ids)
 
     async def search(self, owner: str, kind: Kind, text: str = "", limit: int = 25) -> Sequence[ResourceRow]:
         """Rows by name and tag, best first, then most recently used. 25 is what Discord shows."""
@@ -126,7 +149,7 @@ class Library:
         row = (await self._shelf(owner)).resolve(kind, text)
         if row is None:
             raise NotFound(
-                f"There is no one of the {_NOUNS[kind]} called “{text[:80]}” here. Choose it from the list.",
+                f"There is no one of the {NOUNS[kind]} called “{text[:80]}” here. Choose it from the list.",
                 name=text[:80],
             )
         return row
@@ -135,36 +158,95 @@ class Library:
 
     async def card(self, resource_id: str) -> Card:
         """The card, deleted or not. Raises NotFound."""
-        return await self._load(resource_id, "card", parse_card)
+        found: Card = await self._load(resource_id, "card")
+        return found
 
     async def preset(self, resource_id: str) -> Preset:
         """The preset, deleted or not. Raises NotFound."""
-        return await self._load(resource_id, "preset", parse_preset)
+        found: Preset = await self._load(resource_id, "preset")
+        return found
 
     async def book(self, resource_id: str) -> WorldBook:
         """The world book, deleted or not. Raises NotFound."""
-        return await self._load(resource_id, "world_book", parse_world_book)
+        found: WorldBook = await self._load(resource_id, "world_book")
+        return found
+
+    async def scripts(self, resource_id: str) -> tuple[RegexScript, ...]:
+        """The scripts of a regex list, or those within a preset or card; deleted or not. Raises NotFound."""
+        row = await self._stock.row(resource_id)
+        if row.kind == "regex":
+            listed: RegexScripts = await self._load(resource_id, "regex")
+            return listed.scripts
+        content: Card | Preset = await self._load(resource_id, row.kind)
+        return parse_scripts(scripts_within(content.raw) or [], Diagnostics())
+
+    async def document(self, resource_id: str) -> JsonObject:
+        """What is edited: the resource's JSON object. Raises NotFound, also for a deleted one."""
+        row = await self.get(resource_id)
+        document: JsonObject = loads(await self._store.get_blob(row.document))
+        return document
 
     async def avatar(self, resource_id: str) -> bytes | None:
         """The square picture (see `avatar_type` of the row), or None when it has none; of deleted ones
         too. Raises NotFound."""
-        row = await self._row(resource_id)
+        row = await self._stock.row(resource_id)
         return None if row.avatar is None else await self._store.get_blob(row.avatar)
 
     async def original(self, resource_id: str) -> bytes:
         """The file as it was imported. Raises NotFound."""
         return await self._store.get_blob((await self.get(resource_id)).original)
 
+    async def export(self, resource_id: str, form: str | None = None) -> ExportFile:
+        """A file that can be imported again, here or in SillyTavern; see `export_file`. Raises NotFound."""
+        row = await self.get(resource_id)
+        document = await self.document(resource_id)
+        original = await self._store.get_blob(row.original)
+        return await asyncio.to_thread(export_file, row, document, original, form)
+
     # Changes
+
+    async def edit(
+        self,
+        resource_id: str,
+        change: Callable[[JsonObject], JsonObject],
+        *,
+        expected_revision: int,
+    ) -> ResourceRow:
+        """Replace the document by what `change` makes of it; the guard of the import looks at it again.
+
+        A name that the library shows because the content has it changes along. Raises NotFound,
+        Conflict RESOURCE_CHANGED when somebody has changed it since `expected_revision`, what
+        `change` raises, and the reader's codes.
+        """
+        row = await self.get(resource_id)
+        before = loads(await self._store.get_blob(row.document))
+        if row.revision != expected_revision:
+            raise Conflict("It has been changed meanwhile.", code="RESOURCE_CHANGED")
+        draft = await asyncio.to_thread(_edited, row, before, change)
+        params = {
+            "id": row.id,
+            "expected": expected_revision,
+            "name": draft.name,
+            "document": digest(draft.document),
+            "tags": dumps(list(draft.tags)).decode(),
+            "nsfw": int(draft.nsfw),
+            "summary": dumps(draft.summary).decode(),
+            "size": row.size + len(draft.document) - len(canonical(before)),
+            "max_bytes": self._limits.bytes,
+            "at": self._now(),
+        }
+        try:
+            await self._store.commit(blob_write(draft.document), Write("resource_edit", params, expect=1))
+        except Conflict:
+            raise await self._not_edited(row, draft, expected_revision) from None
+        changed = await self.get(resource_id)
+        (await self._shelf(changed.owner)).put(changed)
+        return changed
 
     async def rename(self, resource_id: str, name: str) -> ResourceRow:
         """Another name in lists; the character keeps its own. Raises NotFound, ResourceError NAME_INVALID."""
-        label = " ".join(name.split())
-        if not 0 < len(label) <= 200:
-            raise ResourceError("A name needs 1 to 200 characters.", code="NAME_INVALID")
-        return await self._change(
-            resource_id, Write("resource_rename", self._stamped(resource_id, name=label))
-        )
+        write = Write("resource_rename", self._stamped(resource_id, name=_label(name)))
+        return await self._change(resource_id, write)
 
     async def touch(self, resource_id: str) -> ResourceRow:
         """Remember that it was used just now, for the order of suggestions. Raises NotFound."""
@@ -180,122 +262,25 @@ class Library:
         row = await self.get(resource_id)
         writes = [Write("resource_delete", self._stamped(resource_id), expect=1)]
         if release:
-            writes.append(self.selections.clear_write(row.kind, resource_id))
+            writes += [self.selections.clear_write(row.kind, resource_id), *_forget(row)]
         await self._change(resource_id, *writes)
         return row
-
-    # Personas
-
-    async def persona_set(self, user_id: str, name: str, description: str = "") -> StoredPersona:
-        """Set who a person plays. Raises ResourceError PERSONA_INVALID."""
-        persona = make_persona(name, description)
-        params = {
-            "id": new_id("u"),
-            "user_id": user_id,
-            "name": persona.name,
-            "description": persona.description,
-            "at": self._now(),
-        }
-        await self._store.commit(Write("persona_put", params, expect=1))
-        stored = await self.persona_get(user_id)
-        assert stored is not None  # committed above, and nothing deletes personas
-        return stored
-
-    async def persona_get(self, user_id: str) -> StoredPersona | None:
-        """Who a person plays, or None when they never said."""
-        return _persona(await self._store.fetch_one("persona_active", user_id=user_id))
-
-    async def persona(self, persona_id: str) -> StoredPersona | None:
-        """A persona by its id, as a selection names it."""
-        return _persona(await self._store.fetch_one("persona_get", id=persona_id))
 
     # Inside
 
     async def _keep(self, owner: str, by: str, draft: Draft) -> ResourceRow:
-        known = await self._known(owner, draft)
-        if known is None:
-            known = await self._insert(owner, by, draft)
-        if known.deleted_at is not None:
-            known = await self._revive(known, draft)
-        (await self._shelf(owner)).put(replace(known, known=False))
-        return known
+        kept = await self._stock.keep(owner, by, draft)
+        (await self._shelf(owner)).put(replace(kept, known=False))
+        return kept
 
-    async def _known(self, owner: str, draft: Draft) -> ResourceRow | None:
-        row = await self._store.fetch_one(
-            "resource_by_original", owner=owner, kind=draft.kind, original=digest(draft.original)
-        )
-        return None if row is None else replace(row_of(row), known=True)
+    async def _import(self, kind: Kind, owner: str, data: bytes, filename: str, by: str) -> ResourceRow:
+        return await self._keep(owner, by, await asyncio.to_thread(DRAFTS[kind], data, filename))
 
-    async def _insert(self, owner: str, by: str, draft: Draft) -> ResourceRow:
-        resource_id = new_id(draft.kind[0])
-        params = self._params(draft, owner) | {
-            "id": resource_id,
-            "original": digest(draft.original),
-            "created_by": by,
-        }
-        try:
-            await self._store.commit(*_blobs(draft), Write("resource_insert", params, expect=1))
-        except Conflict:
-            known = await self._known(owner, draft)  # another import of the same file was faster
-            if known is not None:
-                return known
-            raise await self._full(owner, draft) from None
-        return await self.get(resource_id)
-
-    async def _revive(self, row: ResourceRow, draft: Draft) -> ResourceRow:
-        params = self._params(draft, row.owner) | {"id": row.id}
-        try:
-            await self._store.commit(*_blobs(draft), Write("resource_revive", params, expect=1))
-        except Conflict:
-            if await self._live(row.id):
-                return await self.get(row.id)
-            raise await self._full(row.owner, draft) from None
-        return replace(await self.get(row.id), known=True)
-
-    async def _row(self, resource_id: str) -> ResourceRow:
-        """The row, deleted or not."""
-        row = await self._store.fetch_one("resource_get", id=resource_id)
-        if row is None:
-            raise NotFound("It was never in the library.", id=resource_id)
-        return row_of(row)
-
-    async def _live(self, resource_id: str) -> bool:
-        row = await self._store.fetch_one("resource_get", id=resource_id)
-        return row is not None and row["deleted_at"] is None
-
-    async def _full(self, owner: str, draft: Draft) -> ResourceError:
-        use = await self._store.fetch_one("resource_use", owner=owner, kind=draft.kind)
-        limit = self._limits.count(draft.kind)
-        if use is not None and use["count"] >= limit:
-            return ResourceError(
-                f"The library is full: it may hold {limit:,} {_NOUNS[draft.kind]}. Delete one first.",
-                code="LIBRARY_LIMIT_REACHED",
-                limit=limit,
-            )
-        return ResourceError(
-            f"The library is full: its files may have {self._limits.bytes // 1048576} MiB together. "
-            "Delete something first.",
-            code="LIBRARY_STORAGE_LIMIT_REACHED",
-            limit=self._limits.bytes,
-        )
-
-    def _params(self, draft: Draft, owner: str) -> dict[str, object]:
-        return {
-            "owner": owner,
-            "kind": draft.kind,
-            "name": draft.name,
-            "filename": draft.filename,
-            "document": digest(draft.document),
-            "avatar": None if draft.avatar is None else digest(draft.avatar.body),
-            "avatar_type": None if draft.avatar is None else draft.avatar.media_type,
-            "size": draft.size,
-            "tags": dumps(list(draft.tags)).decode(),
-            "nsfw": int(draft.nsfw),
-            "summary": dumps(draft.summary).decode(),
-            "max_count": self._limits.count(draft.kind),
-            "max_bytes": self._limits.bytes,
-            "at": self._now(),
-        }
+    async def _not_edited(self, row: ResourceRow, draft: Draft, expected: int) -> Exception:
+        now = await self.get(row.id)
+        if now.revision != expected:
+            return Conflict("It has been changed meanwhile.", code="RESOURCE_CHANGED")
+        return await self._stock.full(row.owner, draft)
 
     async def _change(self, resource_id: str, *writes: Write) -> ResourceRow:
         try:
@@ -309,18 +294,18 @@ class Library:
         (await self._shelf(found.owner)).put(found)
         return found
 
-    async def _load(self, resource_id: str, kind: Kind, parse: Callable[..., T]) -> T:
-        row = await self._row(resource_id)
+    async def _load(self, resource_id: str, kind: Kind) -> Any:
+        row = await self._stock.row(resource_id)
         if row.kind != kind:
-            raise NotFound(f"It is not one of the {_NOUNS[kind]}.", id=resource_id)
+            raise NotFound(f"It is not one of the {NOUNS[kind]}.", id=resource_id)
         key = (resource_id, row.document)
         if key not in self._parsed:
             document = loads(await self._store.get_blob(row.document))
-            parsed = await asyncio.to_thread(parse, document, Diagnostics(), filename=row.filename)
+            content = await asyncio.to_thread(parsed, kind, document, row.filename)
             while len(self._parsed) >= _PARSED:
                 del self._parsed[next(iter(self._parsed))]
-            self._parsed[key] = parsed
-        found: T = self._parsed.pop(key)
+            self._parsed[key] = content
+        found = self._parsed.pop(key)
         self._parsed[key] = found  # most recently used last
         return found
 
@@ -328,7 +313,10 @@ class Library:
         async with self._opening.setdefault(owner, asyncio.Lock()):
             if owner not in self._shelves:
                 rows = await self._store.fetch("resource_list", owner=owner)
-                self._shelves[owner] = Shelf(row_of(row) for row in rows)
+                shelf = Shelf(row_of(row) for row in rows)
+                placed = await self._store.fetch("resource_places", owner=owner)
+                shelf.place([row["resource_id"] for row in placed])
+                self._shelves[owner] = shelf
         return self._shelves[owner]
 
     def _stamped(self, resource_id: str, **more: object) -> dict[str, object]:
@@ -338,12 +326,27 @@ class Library:
         return int(self._clock() * 1000)
 
 
-def _blobs(draft: Draft) -> Sequence[Write]:
-    bodies = [draft.original, draft.document, *([draft.avatar.body] if draft.avatar else [])]
-    return [blob_write(body) for body in bodies]
+def _edited(row: ResourceRow, before: JsonObject, change: Callable[[JsonObject], JsonObject]) -> Draft:
+    """What the changed document is stored as."""
+    was = draft_of_document(row.kind, before, row.filename)
+    draft = draft_of_document(row.kind, change(before), row.filename)
+    kept = {key: row.summary[key] for key in ("single",) if key in row.summary}
+    name = draft.name if was.name == row.name else row.name  # a name of its own stays
+    return replace(draft, name=name, summary={**draft.summary, **kept})
 
 
-def _persona(row: Any) -> StoredPersona | None:
-    if row is None:
-        return None
-    return StoredPersona(row["id"], row["user_id"], Persona(row["name"], row["description"]), row["revision"])
+def _label(name: str) -> str:
+    label = " ".join(name.split())
+    if not 0 < len(label) <= 200:
+        raise ResourceError("A name needs 1 to 200 characters.", code="NAME_INVALID")
+    return label
+
+
+def _forget(row: ResourceRow) -> Sequence[Write]:
+    """What the library remembers about a resource beside the resource itself."""
+    writes = [Write("consent_drop", {"resource_id": row.id})]
+    if row.kind == "world_book":
+        writes.append(Write("relation_forget_book", {"book_id": row.id}))
+    if row.kind in ("card", "preset"):
+        writes.append(Write("relation_drop", {"kind": row.kind, "id": row.id}))
+    return writes

@@ -13,7 +13,7 @@ from engine.storage import Row
 
 __all__ = ["Kind", "ResourceRow", "row_of"]
 
-Kind = Literal["card", "preset", "world_book"]
+Kind = Literal["card", "preset", "world_book", "regex"]
 
 
 @dataclass(frozen=True, slots=True)

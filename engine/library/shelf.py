@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from engine.library.rows import Kind, ResourceRow
 
-__all__ = ["Shelf", "fold"]
+__all__ = ["Shelf", "Sort", "fold"]
+
+Sort = Literal["name", "updated", "used", "custom"]
 
 
 def fold(text: str) -> str:
@@ -22,6 +25,7 @@ class Shelf:
         self._rows: dict[str, ResourceRow] = {}
         self._folded: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._revisions: dict[str, int] = {}
+        self._places: dict[str, int] = {}
         for row in rows:
             self.put(row)
 
@@ -38,10 +42,22 @@ class Shelf:
         self._rows[row.id] = row
         self._folded[row.id] = (fold(row.name), tuple(fold(tag) for tag in row.tags))
 
-    def list(self, kind: Kind | None = None) -> Sequence[ResourceRow]:
-        """Rows by name."""
+    def place(self, ids: Sequence[str]) -> None:
+        """The own order of the ids' kind."""
+        self._places.update({id: place for place, id in enumerate(ids)})
+
+    def list(self, kind: Kind | None = None, sort: Sort = "name") -> Sequence[ResourceRow]:
+        """Rows by name, by the last change, by the last use (both newest first), or in the own order,
+        in which what was never placed comes last, by name."""
         rows = [row for row in self._rows.values() if kind is None or row.kind == kind]
-        return sorted(rows, key=lambda row: (self._folded[row.id][0], row.id))
+        by_name = sorted(rows, key=lambda row: (self._folded[row.id][0], row.id))
+        if sort == "updated":
+            return sorted(by_name, key=lambda row: -row.updated_at)
+        if sort == "used":
+            return sorted(by_name, key=lambda row: -(row.used_at or 0))
+        if sort == "custom":
+            return sorted(by_name, key=lambda row: self._places.get(row.id, len(self._places)))
+        return by_name
 
     def search(self, kind: Kind, text: str, limit: int) -> Sequence[ResourceRow]:
         """Rows whose name or a tag has `text`, best first; all of them for an empty text.

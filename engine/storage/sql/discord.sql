@@ -11,13 +11,15 @@ UPDATE post SET state = 'sent', message_id = :message_id, webhook_id = :webhook_
 WHERE nonce = :nonce AND state = 'planned';
 
 -- name: post_shown
--- It shows its final text; the hash is of what was sent.
-UPDATE post SET body_hash = :body_hash, buttons = :buttons, revision = revision + 1, updated_at = :now
+-- It shows its final text; the hash is of what was sent. A text that was on its way when another was
+-- announced (post_unsettle) is final no more: the message stays unfinished.
+UPDATE post SET body_hash = CASE WHEN revision = :revision THEN :body_hash END, buttons = :buttons,
+  updated_at = :now
 WHERE nonce = :nonce AND state = 'sent';
 
 -- name: post_bare
 -- Its buttons are gone.
-UPDATE post SET buttons = 0, revision = revision + 1, updated_at = :now WHERE nonce = :nonce;
+UPDATE post SET buttons = 0, updated_at = :now WHERE nonce = :nonce;
 
 -- name: post_deleted
 -- It does not stand in the channel any more, or never did.
@@ -36,7 +38,8 @@ WHERE spot = :spot AND state <> 'deleted';
 
 -- name: post_unsettle
 -- What a spot shows may not be what it should show: to be looked at again after a restart.
-UPDATE post SET body_hash = NULL, updated_at = :now WHERE spot = :spot AND state = 'sent';
+UPDATE post SET body_hash = NULL, revision = revision + 1, updated_at = :now
+WHERE spot = :spot AND state = 'sent';
 
 -- name: post_label
 -- The exchange and the variant that a spot shows are known now.

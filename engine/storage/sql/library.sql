@@ -38,6 +38,25 @@ SELECT * FROM resource WHERE owner = :owner AND deleted_at IS NULL ORDER BY name
 SELECT COUNT(*) FILTER (WHERE kind = :kind) AS count, COALESCE(SUM(size), 0) AS bytes
 FROM resource WHERE owner = :owner AND deleted_at IS NULL;
 
+-- name: resource_edit
+-- Another document, if nobody changed it meanwhile and there is room.
+UPDATE resource
+SET name = :name, document = :document, tags = :tags, nsfw = :nsfw, summary = :summary, size = :size,
+  revision = revision + 1, updated_at = :at
+WHERE id = :id AND deleted_at IS NULL AND revision = :expected
+  AND (SELECT COALESCE(SUM(size), 0) FROM resource WHERE owner = (SELECT owner FROM resource WHERE id = :id)
+    AND deleted_at IS NULL AND id <> :id) + :size <= :max_bytes;
+
+-- name: resource_place
+-- A place in its owner's own order.
+INSERT INTO resource_place (resource_id, place) VALUES (:id, :place)
+ON CONFLICT (resource_id) DO UPDATE SET place = excluded.place;
+
+-- name: resource_places
+-- The ids that an owner has placed, in order.
+SELECT resource_id FROM resource_place JOIN resource ON resource.id = resource_id
+WHERE owner = :owner AND deleted_at IS NULL ORDER BY place, resource_id;
+
 -- name: resource_rename
 -- Another name in lists; the content keeps its own.
 UPDATE resource SET name = :name, revision = revision + 1, updated_at = :at
@@ -52,22 +71,6 @@ UPDATE resource SET used_at = :at WHERE id = :id AND deleted_at IS NULL;
 UPDATE resource SET deleted_at = :at, updated_at = :at, revision = revision + 1
 WHERE id = :id AND deleted_at IS NULL;
 
--- name: persona_active
--- Who a person plays now.
-SELECT * FROM persona WHERE user_id = :user_id AND active = 1;
-
--- name: persona_get
--- One persona.
-SELECT * FROM persona WHERE id = :id;
-
--- name: persona_put
--- Changes the person's active persona, or makes the first one.
-INSERT INTO persona (id, user_id, name, description, active, created_at, updated_at)
-VALUES (:id, :user_id, :name, :description, 1, :at, :at)
-ON CONFLICT (user_id) WHERE active = 1 DO UPDATE
-SET name = excluded.name, description = excluded.description, revision = revision + 1,
-  updated_at = excluded.updated_at;
-
 -- name: selection_get
 -- What a session uses.
 SELECT * FROM selection WHERE session_id = :session_id;
@@ -75,29 +78,30 @@ SELECT * FROM selection WHERE session_id = :session_id;
 -- name: selection_put
 -- Sets what a session uses.
 INSERT INTO selection (session_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, user_name, seed, updated_at)
+  prefer_post_history, book_ids, regex_ids, tools, user_name, seed, updated_at)
 VALUES (:session_id, :card_id, :preset_id, :persona_id, :greeting_index, :prefer_system,
-  :prefer_post_history, :book_ids, :user_name, :seed, :at)
+  :prefer_post_history, :book_ids, :regex_ids, :tools, :user_name, :seed, :at)
 ON CONFLICT (session_id) DO UPDATE
 SET card_id = excluded.card_id, preset_id = excluded.preset_id, persona_id = excluded.persona_id,
   greeting_index = excluded.greeting_index, prefer_system = excluded.prefer_system,
-  prefer_post_history = excluded.prefer_post_history, book_ids = excluded.book_ids,
+  prefer_post_history = excluded.prefer_post_history, book_ids = excluded.book_ids, regex_ids = excluded.regex_ids,
+  tools = excluded.tools,
   user_name = excluded.user_name, seed = excluded.seed, updated_at = excluded.updated_at;
 
 -- name: selection_freeze
 -- Sets what a session uses unless that is settled.
 INSERT INTO selection (session_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, user_name, seed, updated_at)
+  prefer_post_history, book_ids, regex_ids, tools, user_name, seed, updated_at)
 VALUES (:session_id, :card_id, :preset_id, :persona_id, :greeting_index, :prefer_system,
-  :prefer_post_history, :book_ids, :user_name, :seed, :at)
+  :prefer_post_history, :book_ids, :regex_ids, :tools, :user_name, :seed, :at)
 ON CONFLICT (session_id) DO NOTHING;
 
 -- name: selection_copy
 -- A fork uses what its parent uses now; nothing links them afterwards.
 INSERT INTO selection (session_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, user_name, seed, updated_at)
+  prefer_post_history, book_ids, regex_ids, tools, user_name, seed, updated_at)
 SELECT :child_id, card_id, preset_id, persona_id, greeting_index, prefer_system,
-  prefer_post_history, book_ids, user_name, seed, :at
+  prefer_post_history, book_ids, regex_ids, tools, user_name, seed, :at
 FROM selection WHERE session_id = :source_id
 ON CONFLICT (session_id) DO NOTHING;
 
@@ -117,3 +121,10 @@ UPDATE selection
 SET book_ids = (SELECT json_group_array(value) FROM json_each(book_ids) WHERE value <> :id),
   updated_at = :at
 WHERE book_ids <> '[]' AND EXISTS (SELECT 1 FROM json_each(book_ids) WHERE value = :id);
+
+-- name: selection_clear_regex
+-- The regex list is gone from every selection that names it.
+UPDATE selection
+SET regex_ids = (SELECT json_group_array(value) FROM json_each(regex_ids) WHERE value <> :id),
+  updated_at = :at
+WHERE regex_ids <> '[]' AND EXISTS (SELECT 1 FROM json_each(regex_ids) WHERE value = :id);

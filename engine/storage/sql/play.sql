@@ -1,8 +1,13 @@
 -- name: insert_playthrough
--- A new story; its number is one more than the highest of that card in that library.
+-- A new story, if there is room for it; its number is one more than the highest of that card in that library.
 INSERT INTO playthrough (id, owner, number, title, card_id, created_by, head_session, created_at)
 SELECT :id, :owner, COALESCE(MAX(number), 0) + 1, :title, :card_id, :created_by, :head_session, :created_at
-FROM playthrough WHERE owner = :owner AND card_id = :card_id;
+FROM playthrough WHERE owner = :owner AND card_id = :card_id
+HAVING (SELECT COUNT(*) FROM playthrough WHERE owner = :owner AND ended_at IS NULL) < :max_open;
+
+-- name: count_open_plays
+-- How many stories of a library have not ended.
+SELECT COUNT(*) AS count FROM playthrough WHERE owner = :owner AND ended_at IS NULL;
 
 -- name: playthrough
 -- One story by id.
@@ -69,6 +74,10 @@ SET session_id = excluded.session_id, node_id = excluded.node_id, head_variant =
 -- Where the story had gone on from a variant.
 SELECT * FROM branch_head WHERE play_id = :play_id AND variant_id = :variant_id;
 
+-- name: count_play_sessions
+-- How many sessions a story has.
+SELECT COUNT(*) AS count FROM play_session WHERE play_id = :play_id;
+
 -- name: insert_play_session
 -- A session that a story owns.
 INSERT INTO play_session (session_id, play_id, role, swipe_node)
@@ -115,3 +124,15 @@ WHERE p.ended_at IS NULL
       WHERE e.session = x.key AND e.seq > COALESCE(v.end_seq, -1) AND e.type <> 'session/end-seed'
     )
   );
+
+-- name: insert_attachment
+-- A picture was shown in a story; showing it again changes nothing.
+INSERT INTO attachment (play_id, hash, size, created_at)
+VALUES (:play_id, :hash, :size, :at)
+ON CONFLICT (play_id, hash) DO NOTHING;
+
+-- name: attachment_bytes
+-- What the pictures of all stories of a library take, each story's own counted.
+SELECT COALESCE(SUM(a.size), 0) AS bytes
+FROM attachment a JOIN playthrough p ON p.id = a.play_id
+WHERE p.owner = :owner;

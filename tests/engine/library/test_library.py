@@ -259,23 +259,6 @@ async def test_a_name_that_nothing_or_several_bear_is_not_found(library: Library
             await library.resolve(GUILD, "card", unclear)
 
 
-async def test_a_persona_is_set_changed_and_found_by_person_or_id(library: Library) -> None:
-    assert await library.persona_get("u1") is None
-    first = await library.persona_set("u1", " Mira ", "tall")
-    second = await library.persona_set("u1", "Mira", "taller")
-    other = await library.persona_set("u2", "Tobias")
-    assert (first.id, first.revision, second.revision) == (second.id, 1, 2)
-    found = await library.persona_get("u1")
-    assert found is not None
-    assert (found.persona.name, found.persona.description) == ("Mira", "taller")
-    by_id = await library.persona(other.id)
-    assert by_id is not None
-    assert by_id.persona.name == "Tobias"
-    assert await library.persona("u_nothing") is None
-    with pytest.raises(ResourceError):
-        await library.persona_set("u1", "")
-
-
 async def test_contents_are_kept_parsed_and_forgotten_in_turn(library: Library) -> None:
     rows = [await library.import_card(GUILD, card(f"C{n}"), "c.json", "u1") for n in range(70)]
     first = await library.card(rows[0].id)

@@ -64,3 +64,12 @@ async def test_writes_join_the_callers_own_unit(library: Library, store: Store) 
     writes = [library.selections.set_write("s1", A), library.selections.copy_write("s1", "s2")]
     await store.commit(*writes)
     assert await library.selections.get("s2") == A
+
+
+async def test_tools_are_off_until_they_are_turned_on_and_go_along_to_a_fork(library: Library) -> None:
+    await library.selections.set("s1", A)
+    assert (await library.selections.freeze("s1", A)).tools == ()
+    await library.selections.set("s1", Selection(tools=("dice", "recall", "dice")))
+    await library.selections.copy("s1", "s2")
+    await library.selections.set("s1", Selection())
+    assert (await library.selections.freeze("s2", A)).tools == ("dice", "recall")

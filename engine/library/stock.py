@@ -1,0 +1,156 @@
+"""Putting what was read into the library: within its limits, each file once, nothing ever evicted.
+
+Source: spec tavern 1.0, 1.3; decisions 23 and 32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from engine.codec import digest, dumps
+from engine.errors import Conflict, NotFound, ResourceError
+from engine.ids import new_id
+from engine.library.drafts import Draft
+from engine.library.rows import Kind, ResourceRow, row_of
+from engine.storage import Store, Write, blob_write
+
+__all__ = ["NOUNS", "LibraryLimits", "Stock"]
+
+NOUNS: dict[Kind, str] = {
+    "card": "cards",
+    "preset": "presets",
+    "world_book": "world books",
+    "regex": "regex lists",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryLimits:
+    """What one owner (a server) may keep. Reaching a limit refuses the next import, loudly."""
+
+    cards: int = 1000
+    presets: int = 200
+    world_books: int = 500
+    regexes: int = 200
+    bytes: int = 512 * 1024 * 1024
+
+    def count(self, kind: Kind) -> int:
+        """How many resources of a kind."""
+        counts: dict[Kind, int] = {
+            "card": self.cards,
+            "preset": self.presets,
+            "world_book": self.world_books,
+            "regex": self.regexes,
+        }
+        return counts[kind]
+
+
+class Stock:
+    """The rows of all resources. `now` gives epoch ms."""
+
+    def __init__(self, store: Store, limits: LibraryLimits, now: Callable[[], int]) -> None:
+        self._store = store
+        self._limits = limits
+        self._now = now
+
+    async def keep(self, owner: str, by: str, draft: Draft) -> ResourceRow:
+        """Store a draft; the same bytes again are the same resource, also after it was deleted.
+
+        Raises ResourceError LIBRARY_LIMIT_REACHED, LIBRARY_STORAGE_LIMIT_REACHED.
+        """
+        known = await self._known(owner, draft)
+        if known is None:
+            known = await self._insert(owner, by, draft)
+        if known.deleted_at is not None:
+            known = await self._revive(known, draft)
+        return known
+
+    async def row(self, resource_id: str) -> ResourceRow:
+        """The row, deleted or not."""
+        row = await self._store.fetch_one("resource_get", id=resource_id)
+        if row is None:
+            raise NotFound("It was never in the library.", id=resource_id)
+        return row_of(row)
+
+    async def full(self, owner: str, draft: Draft) -> ResourceError:
+        """Which limit a draft has met."""
+        use = await self._store.fetch_one("resource_use", owner=owner, kind=draft.kind)
+        limit = self._limits.count(draft.kind)
+        if use is not None and use["count"] >= limit:
+            return ResourceError(
+                f"The library is full: it may hold {limit:,} {NOUNS[draft.kind]}. Delete one first.",
+                code="LIBRARY_LIMIT_REACHED",
+                limit=limit,
+            )
+        return ResourceError(
+            f"The library is full: its files may have {self._limits.bytes // 1048576} MiB together. "
+            "Delete something first.",
+            code="LIBRARY_STORAGE_LIMIT_REACHED",
+            limit=self._limits.bytes,
+        )
+
+    async def _get(self, resource_id: str) -> ResourceRow:
+        found = await self.row(resource_id)
+        if found.deleted_at is not None:
+            raise NotFound("It is not in the library (any more).", id=resource_id)
+        return found
+
+    async def _known(self, owner: str, draft: Draft) -> ResourceRow | None:
+        row = await self._store.fetch_one(
+            "resource_by_original", owner=owner, kind=draft.kind, original=digest(draft.original)
+        )
+        return None if row is None else replace(row_of(row), known=True)
+
+    async def _insert(self, owner: str, by: str, draft: Draft) -> ResourceRow:
+        resource_id = new_id(draft.kind[0])
+        params = self._params(draft, owner) | {
+            "id": resource_id,
+            "original": digest(draft.original),
+            "created_by": by,
+        }
+        try:
+            await self._store.commit(*_blobs(draft), Write("resource_insert", params, expect=1))
+        except Conflict:
+            known = await self._known(owner, draft)  # another import of the same file was faster
+            if known is not None:
+                return known
+            raise await self.full(owner, draft) from None
+        return await self._get(resource_id)
+
+    async def _revive(self, row: ResourceRow, draft: Draft) -> ResourceRow:
+        params = self._params(draft, row.owner) | {"id": row.id}
+        try:
+            await self._store.commit(*_blobs(draft), Write("resource_revive", params, expect=1))
+        except Conflict:
+            if await self._live(row.id):
+                return await self._get(row.id)
+            raise await self.full(row.owner, draft) from None
+        return replace(await self._get(row.id), known=True)
+
+    async def _live(self, resource_id: str) -> bool:
+        row = await self._store.fetch_one("resource_get", id=resource_id)
+        return row is not None and row["deleted_at"] is None
+
+    def _params(self, draft: Draft, owner: str) -> dict[str, object]:
+        return {
+            "owner": owner,
+            "kind": draft.kind,
+            "name": draft.name,
+            "filename": draft.filename,
+            "document": digest(draft.document),
+            "avatar": None if draft.avatar is None else digest(draft.avatar.body),
+            "avatar_type": None if draft.avatar is None else draft.avatar.media_type,
+            "size": draft.size,
+            "tags": dumps(list(draft.tags)).decode(),
+            "nsfw": int(draft.nsfw),
+            "summary": dumps(draft.summary).decode(),
+            "max_count": self._limits.count(draft.kind),
+            "max_bytes": self._limits.bytes,
+            "at": self._now(),
+        }
+
+
+def _blobs(draft: Draft) -> Sequence[Write]:
+    bodies = [draft.original, draft.document, *([draft.avatar.body] if draft.avatar else [])]
+    return [blob_write(body) for body in bodies]
