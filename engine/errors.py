@@ -3,6 +3,8 @@
     EngineError
     ├── InputError                 what a person gave us cannot be used; the text says how to mend it
     │   ├── ResourceError          a card, preset or other file (codes: the reader's own)
+    │   │   └── PatternRefused     PATTERN_INVALID (with `position`), PATTERN_TOO_LONG, PATTERN_FLAGS
+    │   ├── PatternTimeout         a pattern that needed more time on a text than it may have
     │   └── NotFound               the thing named does not exist (any more)
     ├── SessionError
     │   ├── AppendRefused          an event that the log does not take; `category` is the machine slug
@@ -39,6 +41,8 @@ __all__ = [
     "LlmError",
     "MigrationMismatch",
     "NotFound",
+    "PatternRefused",
+    "PatternTimeout",
     "PlayError",
     "ResourceError",
     "SessionCorrupt",
@@ -72,6 +76,18 @@ class ResourceError(InputError):
     """The file is not one that we can read."""
 
     code = "RESOURCE_INVALID"
+
+
+class PatternRefused(ResourceError):
+    """This is no pattern that can be used."""
+
+    code = "PATTERN_INVALID"
+
+
+class PatternTimeout(InputError):
+    """The pattern takes too long on this text."""
+
+    code = "PATTERN_TIMEOUT"
 
 
 class NotFound(InputError):
@@ -118,6 +134,10 @@ class StorageError(EngineError):
     """The database failed."""
 
     code = "STORAGE"
+
+
+DISK_CODES = frozenset({"DISK_FULL", "DISK_IO", "READ_ONLY", "DATABASE_BUSY"})
+"""Codes of StorageErrors that speak of the disk, and not of what was to be written there."""
 
 
 class Conflict(StorageError):

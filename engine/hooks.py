@@ -1,15 +1,16 @@
 """Extension points: contained emit, ordered serial, waterfall, and waterfall over streams.
 
 Semantics: spec agent-loop 7. Listeners run in the order of registration (`prepend`
-first). The set of listeners is taken at dispatch; one whose scope has ended
-meanwhile is passed over.
+first). The set of listeners is taken at dispatch; one whose owner has ended
+meanwhile is passed over. A dispatch in a scope reaches the listeners of that scope, of the
+scopes that it lies in, and those that listen everywhere.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 import structlog
@@ -25,12 +26,22 @@ Next: TypeAlias = Callable[[], Awaitable[Any]]
 
 
 class Scope:
-    """The lifetime of an owner: what it registered goes away with it, last first."""
+    """The lifetime of an owner: what it registered goes away with it, last first.
 
-    def __init__(self, name: str) -> None:
+    `parent` is the scope that it lies in: what is registered for that one holds here too. The end of
+    a parent does not end the scopes in it; whoever made them does that first.
+    """
+
+    def __init__(self, name: str, parent: Scope | None = None) -> None:
         self.name = name
+        self.parent = parent
         self.active = True
         self._undo: list[Callable[[], Any]] = []
+
+    @property
+    def lineage(self) -> Sequence[Scope]:
+        """The scopes that it lies in, the farthest first, and itself last."""
+        return (*(self.parent.lineage if self.parent is not None else ()), self)
 
     def effect(self, undo: Callable[[], Any]) -> Disposer:
         """Remember how to undo something; the returned disposer undoes it early, once.
@@ -66,7 +77,7 @@ class Scope:
 class _Listener:
     __slots__ = ("fn", "owner", "scope")
 
-    def __init__(self, fn: Callable[..., Any], owner: Scope, scope: object | None) -> None:
+    def __init__(self, fn: Callable[..., Any], owner: Scope, scope: Scope | None) -> None:
         self.fn = fn
         self.owner = owner
         self.scope = scope
@@ -86,15 +97,16 @@ class Hooks:
         *,
         owner: Scope,
         prepend: bool = False,
-        scope: object | None = None,
+        scope: Scope | None = None,
     ) -> Disposer:
-        """Listen. With `scope`, only to dispatches of that scope. The owner's end removes the listener."""
+        """Listen. With `scope`, only to dispatches in it or in a scope inside it. The owner's end removes
+        the listener."""
         listener = _Listener(fn, owner, scope)
         listeners = self._listeners.setdefault(name, [])
         listeners.insert(0 if prepend else len(listeners), listener)
         return owner.effect(lambda: listeners.remove(listener))
 
-    def emit(self, name: str, *args: Any, scope: object | None = None) -> None:
+    def emit(self, name: str, *args: Any, scope: Scope | None = None) -> None:
         """Tell everyone. A failing listener is logged and starves nobody; async ones run on their own."""
         for listener in self._matching(name, scope):
             try:
@@ -105,7 +117,7 @@ class Hooks:
             if inspect.isawaitable(outcome):
                 self._watch(name, listener, outcome)
 
-    async def serial(self, name: str, *args: Any, scope: object | None = None) -> None:
+    async def serial(self, name: str, *args: Any, scope: Scope | None = None) -> None:
         """One after the other, awaited; a failure skips the rest and propagates.
 
         A returned value is a HookError: it would mean that the listener took this for a waterfall.
@@ -120,7 +132,7 @@ class Hooks:
                 raise HookError(f"{listener.owner.name} returned a value from the serial hook {name}")
 
     async def waterfall(
-        self, name: str, payload: Any, default: Callable[[], Any], *, scope: object | None = None
+        self, name: str, payload: Any, default: Callable[[], Any], *, scope: Scope | None = None
     ) -> Any:
         """Listeners wrap each other, first registered outermost; `default` is innermost.
 
@@ -146,7 +158,7 @@ class Hooks:
         payload: Any,
         default: Callable[[], AsyncIterator[Any]],
         *,
-        scope: object | None = None,
+        scope: Scope | None = None,
     ) -> AsyncIterator[Any]:
         """A waterfall whose results are async iterators: `fn(payload, next)` returns one."""
         listeners = self._matching(name, scope)
@@ -178,11 +190,12 @@ class Hooks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _matching(self, name: str, scope: object | None) -> list[_Listener]:
+    def _matching(self, name: str, scope: Scope | None) -> list[_Listener]:
+        around = scope.lineage if scope is not None else ()
         return [
             listener
             for listener in self._listeners.get(name, ())
-            if listener.owner.active and (listener.scope is None or listener.scope is scope)
+            if listener.owner.active and (listener.scope is None or listener.scope in around)
         ]
 
     def _watch(self, name: str, listener: _Listener, outcome: Awaitable[Any]) -> None:

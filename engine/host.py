@@ -7,16 +7,17 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.agent import Agents, Compactor, Services, SystemPrompt, now_ms
+from engine.agent import Agents, Compactor, PictureFallback, Services, SystemPrompt, now_ms
 from engine.errors import NotFound
 from engine.hooks import Hooks, Scope
-from engine.library import Library, LibraryLimits
+from engine.library import Library, LibraryLimits, Selection
 from engine.llm import Adapter, CallConfig, Llm, RetryPolicy
-from engine.play import Plays, Reconciler
+from engine.play import Attachments, Inheritance, Plays, Reconciler, SummedUp, sum_up
 from engine.resources import Preset
-from engine.session import Journal, Sessions, StrictValidator
+from engine.session import Journal, Sessions, StrictValidator, offload_images
 from engine.storage import EventTable, Store
-from engine.tavern import PresetParameters, ProfileLoader, greeting_text
+from engine.table import Toolbox
+from engine.tavern import LoreTrials, PresetParameters, ProfileLoader, Watches, greeting_text
 
 __all__ = ["Engine", "EngineSettings"]
 
@@ -24,7 +25,8 @@ __all__ = ["Engine", "EngineSettings"]
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
     """What an engine needs to know. `defaults` is the call configuration before any preset speaks;
-    `max_waiting` is how many messages may wait in one story."""
+    `max_waiting` is how many messages may wait in one story; `picture_bytes` what the pictures of all
+    stories of one library may take; `max_stories` how many stories of one library are open at a time."""
 
     database: Path
     adapter: Adapter
@@ -33,6 +35,8 @@ class EngineSettings:
     limits: LibraryLimits
     retry: RetryPolicy | None = None
     max_waiting: int = 32
+    picture_bytes: int = 1024 * 1024 * 1024
+    max_stories: int = 2_048
 
 
 @dataclass(slots=True)
@@ -45,8 +49,11 @@ class Engine:
     library: Library
     plays: Plays
     reconciler: Reconciler
+    compactor: Compactor
     journal: Journal
     llm: Llm
+    watches: Watches
+    trials: LoreTrials
     defaults: CallConfig
     clock: Callable[[], int]
     _closing: AsyncExitStack
@@ -64,16 +71,42 @@ class Engine:
             llm.register(settings.adapter, retry_policy=settings.retry)
             hooks = Hooks()
             sessions = Sessions(validators=[StrictValidator], clock=clock)
+            sessions.register_projection("image/offload", offload_images)
             journal = Journal(sessions, EventTable(store), clock=clock)
             stack.push_async_callback(journal.aclose)
             prompt = SystemPrompt(hooks)
             library = Library(store, settings.limits)
+            attachments = Attachments(store, settings.picture_bytes)
             parameters = PresetParameters(hooks, llm, settings.defaults, owner)
-            ProfileLoader(library, prompt, parameters, settings.builtin_preset, owner)
-            agents = Agents(Services(hooks, journal, llm, prompt, settings.defaults, clock=clock))
+            watches = Watches(hooks)
+            model = settings.defaults
+            profiles = ProfileLoader(
+                library,
+                prompt,
+                parameters,
+                settings.builtin_preset,
+                owner,
+                watches=watches,
+                window=lambda: llm.model_info(model.provider, model.model).context_window,
+            )
+            services = Services(hooks, journal, llm, prompt, settings.defaults, clock=clock)
+            services.pictures = attachments.read
+            Toolbox(services.tools, hooks, library, owner)
+            agents = Agents(services)
             stack.push_async_callback(agents.aclose)
-            Compactor(agents.services, owner)
-            plays = Plays(store, agents, library.selections, hooks, clock, settings.max_waiting)
+            PictureFallback(hooks, owner)
+            compactor = Compactor(agents.services, owner)
+            Inheritance(hooks, library.selections, owner)
+            plays = Plays(
+                store,
+                agents,
+                library.selections,
+                hooks,
+                clock,
+                settings.max_waiting,
+                attachments,
+                settings.max_stories,
+            )
             return cls(
                 store=store,
                 hooks=hooks,
@@ -81,8 +114,11 @@ class Engine:
                 library=library,
                 plays=plays,
                 reconciler=Reconciler(plays, owner),
+                compactor=compactor,
                 journal=journal,
                 llm=llm,
+                watches=watches,
+                trials=LoreTrials(journal, profiles),
                 defaults=settings.defaults,
                 clock=clock,
                 _closing=stack.pop_all(),
@@ -107,12 +143,22 @@ class Engine:
         except NotFound:
             return (), 0
         texts = [
-            greeting_text(card, index, selection.user_name or "you", seed=selection.seed)
+            greeting_text(card, index, await self.user_name(selection) or "you", seed=selection.seed)
             for index in range(len(card.greetings))
         ]
         return texts, min(selection.greeting_index, max(0, len(texts) - 1))
 
+    async def sum_up(self, play_id: str) -> SummedUp | None:
+        """Sum up all but the newest of a story. As `engine.play.sum_up`."""
+        return await sum_up(self.plays, self.compactor, play_id)
+
+    async def user_name(self, selection: Selection) -> str:
+        """Whom `{{user}}` names: the persona that is bound to the story, else who opened it."""
+        bound = selection.persona_id
+        stored = await self.library.personas.find(bound) if bound is not None else None
+        return selection.user_name if stored is None else stored.persona.name
+
     async def persona_name(self, user_id: int | str, fallback: str) -> str:
         """Who a person plays: the name of their persona, else `fallback`."""
-        stored = await self.library.persona_get(str(user_id))
+        stored = await self.library.personas.active(str(user_id))
         return stored.persona.name if stored is not None else fallback

@@ -3,31 +3,55 @@
 from engine.agent.agent import Agent
 from engine.agent.compaction import Compactor
 from engine.agent.inbox import Inbox
-from engine.agent.prompt import AssembleContext, Assembly, Context, Part, Section, SystemPrompt
-from engine.agent.registry import Agents
-from engine.agent.services import Services, now_ms
+from engine.agent.pictures import PictureFallback
+from engine.agent.prompt import (
+    AssembleContext,
+    Assembly,
+    Context,
+    ContextOrder,
+    Part,
+    Section,
+    SectionOrder,
+    Variable,
+)
+from engine.agent.queue import Queue, QueueOutcome, Waiting
+from engine.agent.registry import MAX_DELEGATION_DEPTH, Agents
+from engine.agent.services import PictureSource, Services, now_ms
+from engine.agent.setup import AgentSetup
 from engine.agent.step import RequestFailure, RequestProposal
+from engine.agent.system_prompt import REST, SystemPrompt
 from engine.agent.tools import Tool, ToolRegistry
 from engine.agent.turn import Decision, PreStep, TurnResult
 
 __all__ = [
+    "MAX_DELEGATION_DEPTH",
+    "REST",
     "Agent",
+    "AgentSetup",
     "Agents",
     "AssembleContext",
     "Assembly",
     "Compactor",
     "Context",
+    "ContextOrder",
     "Decision",
     "Inbox",
     "Part",
+    "PictureFallback",
+    "PictureSource",
     "PreStep",
+    "Queue",
+    "QueueOutcome",
     "RequestFailure",
     "RequestProposal",
     "Section",
+    "SectionOrder",
     "Services",
     "SystemPrompt",
     "Tool",
     "ToolRegistry",
     "TurnResult",
+    "Variable",
+    "Waiting",
     "now_ms",
 ]

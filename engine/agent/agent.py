@@ -4,26 +4,31 @@ A wake is synchronous up to the claim: when `send` returns on an idle agent the 
 open and its batch taken (spec agent-loop 1.4, decision 3). There is one driver, ever; a
 wake while it runs needs no latch because the driver reads the queue again before it
 stops, with no await in between.
+
+An agent that was delegated to lies in the scope of the one that delegates: what is registered
+there holds for both, a stop reaches it, and it ends with it (spec agent-loop 2.4).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import structlog
 
 from engine.agent.attempt import FrameCounter
 from engine.agent.inbox import Inbox, Target
+from engine.agent.recovery import take_up_again
 from engine.agent.services import Services
 from engine.agent.step import StepRunner
 from engine.agent.turn import TurnResult, run_turn
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError, StorageError
+from engine.hooks import Scope
 from engine.session import Message, Session
 
-__all__ = ["Agent"]
+__all__ = ["Agent", "Detach"]
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -32,22 +37,40 @@ T = TypeVar("T")
 # bad; going on would only burn the rest of the queue (decision 5).
 _FAILURES_BEFORE_PAUSE = 3
 
+Detach: TypeAlias = "Callable[[Agent], Awaitable[None]]"
+"""Takes this agent, and no later one of its id, out of the registry, and lets its session go."""
+
 
 class Agent:
-    """Drives one session. Made by `Agents`, which also puts it into the registry."""
+    """Drives one session. Made by `Agents`, which also puts it into the registry.
 
-    def __init__(self, services: Services, session: Session) -> None:
+    `scope` ends with the agent: what is registered in it, or owned by it, holds for this agent and for
+    those that it delegates to.
+    """
+
+    def __init__(
+        self, services: Services, session: Session, detach: Detach, parent: Agent | None = None
+    ) -> None:
         self.session = session
+        self.parent = parent
+        self.scope: Scope = Scope(f"agent {session.id}", parent.scope if parent is not None else None)
+        self.coming = CancelToken()
+        """Cancelled when the agent is to end before it has come up."""
         self.paused = False
+        self.children: dict[str, Agent] = {}
+        """The live agents that this one delegates to."""
         self._services = services
+        self._detach = detach
         self.inbox = Inbox(session, self._inbox_changed)
-        self._steps = StepRunner(services, session, FrameCounter(session.id))
+        self._steps = StepRunner(services, session, self.inbox, FrameCounter(session.id), self.scope)
         self._turn = last_turn(session)
         self._token: CancelToken | None = None
         self._driver: asyncio.Task[None] | None = None
+        self._maintenance: asyncio.Future[None] | None = None
         self._held = True  # until creation is complete, input is taken but not answered
+        self._came_up = asyncio.Event()
         self._wake_latched = False
-        self._disposing: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._failures = 0
         self.idle_since = services.clock()
         """When its last turn ended, or it came up: epoch ms."""
@@ -60,8 +83,27 @@ class Agent:
 
     @property
     def status(self) -> str:
-        """`running` from the waking call until the driver converged, else `idle`."""
+        """`running` from the waking call until the driver converged, else `idle`, in maintenance too."""
         return "running" if self._driver is not None else "idle"
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether nothing goes on that would be cut off by an end: no turn, no maintenance, no child."""
+        return self._driver is None and not self._held and not self.children
+
+    @property
+    def is_ending(self) -> bool:
+        return self._ending is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether its activity was told to stop and unwinds."""
+        return self._token is not None and self._token.cancelled
+
+    @property
+    def is_delegated(self) -> bool:
+        """Whether its session was made for another agent, which is lineage: it stays so after a restart."""
+        return self.session.header.origin == "subagent"
 
     @property
     def open_turn(self) -> int | None:
@@ -69,9 +111,12 @@ class Agent:
         return self._turn if self._driver is not None else None
 
     async def when_idle(self) -> None:
-        """Wait until no driver runs, including one that was started while waiting."""
-        while (driver := self._driver) is not None:
-            await asyncio.wait({driver})
+        """Wait until neither a turn nor maintenance goes on, including one that was started while waiting.
+
+        Whatever runs inside of either must not wait for it.
+        """
+        while (activity := self._driver or self._maintenance) is not None:
+            await asyncio.wait({activity})
 
     # -- input -----------------------------------------------------------------------------
 
@@ -92,9 +137,9 @@ class Agent:
 
         Raises AgentError INBOX_DUPLICATE for an id that is pending, AGENT_DISPOSED after the end.
         """
-        if self._disposing is not None:
+        if self.is_ending:
             raise AgentError("This session is being closed.", code="AGENT_DISPOSED")
-        if wake and self._aborting:
+        if wake and self.is_stopping:
             target = "next-turn"
         self.inbox.insert(message, target)
         if wake:
@@ -104,9 +149,9 @@ class Agent:
         """Answer what is pending. Ends a pause. An idle agent opens a turn at once."""
         self.paused = False
         self._failures = 0
-        if self._disposing is not None:
+        if self.is_ending:
             return
-        if self._held or self._aborting:
+        if self._held or self.is_stopping:
             self._wake_latched = True
         elif self._driver is None:
             self._start_driver()
@@ -114,29 +159,38 @@ class Agent:
     # -- stopping ----------------------------------------------------------------------------
 
     def cancel(self, cause: CancelCause, *, keep_inbox: bool = False) -> int:
-        """Stop the activity; the first cause wins. Returns how many messages still wait.
+        """Stop the activity, and those of the agents it delegates to, with cause `parent`.
 
-        Without `keep_inbox` the queue is cancelled too. Idle with an empty queue it does nothing.
+        The first cause wins. Returns how many messages still wait. Without `keep_inbox` the queue is
+        cancelled too. Idle with an empty queue it does nothing.
         """
         # First the signal: an observer of the log may stop the turn, though it cannot clear the queue.
         if self._token is not None:
             self._token.cancel(cause)
+        for child in tuple(self.children.values()):
+            child.cancel(CancelCause("parent"), keep_inbox=keep_inbox)
         if not keep_inbox:
             self._wake_latched = False
             self.inbox.clear()
         return len(self.inbox.next_turn)
 
-    async def run_idle(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Run maintenance while no turn can start; wakes are kept for afterwards.
+    async def run_maintenance(self, work: Callable[[CancelToken], Awaitable[T]]) -> T:
+        """Run `work` while no turn can start; wakes are kept for afterwards. A stop cancels its token.
 
-        Raises AgentError AGENT_RUNNING unless the agent is truly idle.
+        Raises AgentError AGENT_RUNNING unless the agent is truly idle, AGENT_DISPOSED after the end.
         """
+        if self.is_ending:
+            raise AgentError("This session is being closed.", code="AGENT_DISPOSED")
         if self._driver is not None or self._held:
             raise AgentError("The session is busy.", code="AGENT_RUNNING")
         self._held = True
+        self._token = CancelToken()
+        over = self._maintenance = asyncio.get_running_loop().create_future()
         try:
-            return await work()
+            return await work(self._token)
         finally:
+            self._token = self._maintenance = None
+            over.set_result(None)
             self.release()
 
     def release(self) -> None:
@@ -144,31 +198,53 @@ class Agent:
         self._held = False
         self._replay_latch()
 
-    async def dispose(self) -> None:
-        """Stop, wait for quiescence. Concurrent calls await the same end. The queue stays parked."""
-        if self._disposing is None:
-            self._disposing = asyncio.ensure_future(self._quiesce())
-        await asyncio.shield(self._disposing)
+    # -- the end -----------------------------------------------------------------------------
 
-    async def _quiesce(self) -> None:
-        self.cancel(CancelCause("disposed"), keep_inbox=True)
+    def came_up(self) -> None:
+        """Its creation is settled, one way or the other: from now on its end waits for nothing but itself."""
+        self._came_up.set()
+
+    async def dispose(self) -> None:
+        """Stop, wait for quiescence, end what it owns, and let the session go.
+
+        Concurrent calls await the same end and get the same error. What waits in the queue stays there.
+        While the agent comes up its end waits until the listeners of that are done, so none of them may
+        wait for it.
+        """
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end())
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
+        disposed = CancelCause("disposed")
+        self.coming.cancel(disposed)
+        self.cancel(disposed, keep_inbox=True)
+        await self._came_up.wait()
         await self.when_idle()
+        children = [child.dispose() for child in self.children.values()]
+        endings = await asyncio.gather(*children, return_exceptions=True)
+        failures = [error for error in endings if isinstance(error, Exception)]
+        try:
+            await self.scope.aclose()
+        except Exception as error:
+            failures.append(error)
+        for failure in failures:
+            # Nobody can do anything about them now, and the session must not stay because of them.
+            log.error("agent.end_failed", session=self.id, exc_info=failure)
+        await self._detach(self)
 
     # -- the driver ------------------------------------------------------------------------------
-
-    @property
-    def _aborting(self) -> bool:
-        return self._token is not None and self._token.cancelled
 
     def _start_driver(self) -> None:
         batch = self._open_turn()
         self._driver = asyncio.ensure_future(self._drive(batch))
-        self._services.hooks.emit("agent/status", self.id, "running")
+        self._emit("agent/status", "running")
 
     def _open_turn(self) -> Sequence[Message]:
         """The synchronous prefix: a new token, `turn/start`, the claim."""
         before, self._token = self._token, CancelToken()  # first: an observer of the append may stop it
         try:
+            take_up_again(self.session, self.inbox, self._services.hooks)
             self.session.append("turn/start", {"turn": self._turn + 1})
         except BaseException:
             self._token = before
@@ -193,28 +269,31 @@ class Agent:
             self._driver = None
             self._token = None
             self.idle_since = self._services.clock()
-            self._services.hooks.emit("agent/status", self.id, "idle")
+            self._emit("agent/status", "idle")
             self._replay_latch()
 
     async def _turn_ended(self, result: TurnResult) -> None:
         try:
-            await self._services.journal.flush(self.id)
+            await self._services.journal.secure(self.id)
         except StorageError as error:
             # The turn stands in memory and the batch is kept in order; the next flush tries again.
             log.error("turn.flush_failed", session=self.id, exc_info=error)
-            self._services.hooks.emit("agent/error", self.id, error)
+            self._emit("agent/error", error)
         await self._tell("agent/turn-ended", result)
 
     async def _tell(self, hook: str, *args: object) -> None:
         """Serial and awaited, so that followers are never behind; their failures do not stop the turn."""
         try:
-            await self._services.hooks.serial(hook, self.id, *args)
+            await self._services.hooks.serial(hook, self.id, *args, scope=self.scope)
         except Exception:
             log.exception("turn.listener_failed", session=self.id, hook=hook)
 
+    def _emit(self, hook: str, *args: object) -> None:
+        self._services.hooks.emit(hook, self.id, *args, scope=self.scope)
+
     def _goes_on(self, result: TurnResult) -> bool:
         """No await between this decision and what follows from it."""
-        if self._disposing is not None or not self.inbox.wants_turn:
+        if self.is_ending or not self.inbox.wants_turn:
             self._failures = 0 if result.reason["kind"] == "completed" else self._failures
             return False
         if result.reason["kind"] in ("error", "blocked"):
@@ -222,19 +301,19 @@ class Agent:
             if self._failures < _FAILURES_BEFORE_PAUSE:
                 return True
             self.paused = True
-            self._services.hooks.emit("agent/paused", self.id, len(self.inbox.next_turn))
+            self._emit("agent/paused", len(self.inbox.next_turn))
             return False
         self._failures = 0
         return not result.parked
 
     def _replay_latch(self) -> None:
-        if self._wake_latched and not self._held and self._driver is None and self._disposing is None:
+        if self._wake_latched and not self._held and self._driver is None and not self.is_ending:
             self._wake_latched = False
             if self.inbox.has_pending:
                 self._start_driver()
 
     def _inbox_changed(self, kind: str, message: Message) -> None:
-        self._services.hooks.emit(f"agent/inbox/{kind}", self.id, message)
+        self._emit(f"agent/inbox/{kind}", message)
 
 
 def last_turn(session: Session) -> int:

@@ -16,6 +16,7 @@ import structlog
 
 from engine.agent.services import Services
 from engine.cancel import Cancelled, CancelToken
+from engine.hooks import Scope
 from engine.ids import new_id
 from engine.llm import Failure, LlmRequest, PreparedCall
 from engine.session import BlockAssembler, Event, Session, StreamRecorder, assistant_message
@@ -53,8 +54,9 @@ class Finished:
 class _Live:
     """The live frames of one attempt: `start`, `chunk`…, `end`."""
 
-    def __init__(self, services: Services, session_id: str, counter: FrameCounter) -> None:
+    def __init__(self, services: Services, session_id: str, counter: FrameCounter, scope: Scope) -> None:
         self._hooks = services.hooks
+        self._scope = scope
         self._session_id = session_id
         self._counter = counter
         self._id = counter.attempt_id()
@@ -78,7 +80,7 @@ class _Live:
 
     def _emit(self, frame: dict[str, Any]) -> None:
         frame |= {"attemptId": self._id, "revision": self._counter.revision()}
-        self._hooks.emit("agent/assistant-stream", self._session_id, frame)
+        self._hooks.emit("agent/assistant-stream", self._session_id, frame, scope=self._scope)
 
 
 async def run_attempt(
@@ -91,14 +93,15 @@ async def run_attempt(
     turn: int,
     step: int,
     token: CancelToken,
+    scope: Scope,
 ) -> Finished:
     """Stream and settle. Raises Cancelled after a stop was settled.
 
     What a listener of `llm/stream` raises is settled as an attempt and propagates: it is
     our fault, not the provider's, and is not offered to recovery.
     """
-    stream = services.hooks.stream("llm/stream", request, lambda: call.stream(request, token))
-    live = _Live(services, session.id, counter)
+    stream = services.hooks.stream("llm/stream", request, lambda: call.stream(request, token), scope=scope)
+    live = _Live(services, session.id, counter, scope)
     live.start(turn, step)
     recorder, blocks = StreamRecorder(), BlockAssembler()
     where: dict[str, Any] = {"turn": turn, "step": step}

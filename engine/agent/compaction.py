@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -18,11 +18,11 @@ from engine.agent.agent import Agent
 from engine.agent.services import Services
 from engine.agent.step import RequestFailure
 from engine.agent.turn import Decision, PreStep
-from engine.cancel import CancelCause, Cancelled, CancelToken
+from engine.cancel import Cancelled, CancelToken
 from engine.codec import dumps
 from engine.errors import AgentError, EngineError, SessionError
 from engine.hooks import Next, Scope
-from engine.llm import CallConfig, Chunk, Failure, LlmFailure, LlmRequest
+from engine.llm import CallConfig, Chunk, Failure, LlmFailure, LlmRequest, has_pictures
 from engine.session import (
     BlockAssembler,
     Calibration,
@@ -72,6 +72,10 @@ class _Route:
     def price(self, message: Message) -> int:
         return round(message_tokens(message) * self.factor)
 
+    def told(self, session: Session) -> int:
+        """What the story takes by itself, without the system prompt."""
+        return sum(self.price(message) for message in session.derive() if message["role"] != "system")
+
     def is_pressed(self, estimated: int) -> bool:
         assert self.window is not None  # asked only where it is known
         tokens = round(estimated * self.factor)
@@ -120,7 +124,6 @@ class Compactor:
         self._services = services
         self._calibration = Calibration()
         self._meters: dict[str, _Meter] = {}
-        self._by_hand: dict[str, CancelToken] = {}
         self._overflows: dict[str, tuple[int, int]] = {}
         self._warned: set[tuple[str, str]] = set()
         services.hooks.on("agent/created", self._created, owner=owner)
@@ -132,26 +135,27 @@ class Compactor:
         """Sum up all but the newest messages, durably. None when there is nothing to sum up yet.
 
         What comes in meanwhile is answered afterwards. Raises AgentError AGENT_RUNNING unless the agent
-        is idle, AGENT_DISPOSED when it was closed meanwhile, and SessionError as `compact` does.
+        is idle, COMPACTION_STOPPED when somebody stopped it, AGENT_DISPOSED when it was closed meanwhile,
+        and SessionError as `compact` does.
         """
-        return await agent.run_idle(lambda: self._manual(agent.session))
+        return await agent.run_maintenance(lambda token: self._manual(agent.session, token))
 
-    async def _manual(self, session: Session) -> Compacted | None:
+    async def _manual(self, session: Session, token: CancelToken) -> Compacted | None:
         route = self._route(session)
         if route is None:
             return None
-        # Without a known window the history as it is takes its place.
-        window = route.window or round(self._estimate(session) * route.factor)
-        keep = retained_tokens(context_window=window, reserved=route.reserved)
-        token = self._by_hand[session.id] = CancelToken()
+        # Whoever asks wants it shorter than it is, however much the model could still read.
+        keep = retained_tokens(context_window=route.told(session))
+        if route.window is not None:
+            keep = min(keep, retained_tokens(context_window=route.window, reserved=route.reserved))
         try:
             return await self._sum_up(
-                session, route, keep, token, flush=lambda: self._services.journal.flush(session.id)
+                session, route, keep, token, flush=lambda: self._services.journal.secure(session.id)
             )
         except Cancelled:
+            if token.cause is not None and token.cause.kind != "disposed":
+                raise AgentError("The summary was stopped.", code="COMPACTION_STOPPED") from None
             raise AgentError("This session is being closed.", code="AGENT_DISPOSED") from None
-        finally:
-            self._by_hand.pop(session.id, None)
 
     # -- before a step -------------------------------------------------------------------------------
 
@@ -251,7 +255,7 @@ class Compactor:
         request = LlmRequest(
             config=call.config,
             messages=tuple(messages),
-            tools=self._services.tools.schemas(),  # as the story's requests: the provider's cache holds
+            tools=_tools(session),  # as the story's requests: the provider's cache holds
             session_id=session.id,
             purpose=PURPOSE,
         )
@@ -289,7 +293,7 @@ class Compactor:
     def _estimate(self, session: Session) -> int:
         return self._meters.setdefault(session.id, _Meter()).tokens(session)
 
-    def _created(self, agent: Agent, source: str) -> None:
+    def _created(self, agent: Agent, source: str, token: CancelToken) -> None:
         session = agent.session
         session.observe(lambda event: self._follow(session, event))
 
@@ -297,6 +301,9 @@ class Compactor:
         """Learn from an answer: while it was written, nothing but itself came to the history."""
         header = session.request_header()
         if event.type != "assistant/message" or "usage" not in event.data or header is None:
+            return
+        # What a picture takes differs from model to model far more than words do: it teaches nothing.
+        if has_pictures(session.derive()):
             return
         config = header["header"]["config"]
         said = session.derive_event(event.seq)
@@ -308,9 +315,6 @@ class Compactor:
     def _disposed(self, session_id: str) -> None:
         self._meters.pop(session_id, None)
         self._overflows.pop(session_id, None)
-        token = self._by_hand.get(session_id)
-        if token is not None:
-            token.cancel(CancelCause("disposed"))
 
 
 async def _read(stream: AsyncGenerator[Chunk, None]) -> BlockAssembler:
@@ -326,7 +330,12 @@ def _was_too_long(error: SessionError) -> bool:
     return isinstance(cause, LlmFailure) and cause.failure.code == TOO_LONG
 
 
-def _tools_tokens(session: Session) -> int:
+def _tools(session: Session) -> tuple[Any, ...]:
+    """What the model was last told of tools, as the log holds it."""
     header = session.request_header()
-    tools = header["header"].get("tools") if header is not None else None
+    return tuple(header["header"].get("tools", ())) if header is not None else ()
+
+
+def _tools_tokens(session: Session) -> int:
+    tools = _tools(session)
     return estimate_tokens(dumps(tools).decode()) if tools else 0

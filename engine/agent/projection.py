@@ -1,6 +1,6 @@
-"""How an assembled prompt becomes logged messages: the system head and the runtime snapshot.
+"""How an assembled prompt becomes logged messages: the system head, the runtime snapshot, new tools.
 
-Both write only what changed, so that an unchanged prompt keeps the model's cache
+All write only what changed, so that an unchanged prompt keeps the model's cache
 (spec agent-loop 4.4-4.6, session 3; decision 9).
 """
 
@@ -11,11 +11,20 @@ from typing import Any
 
 from engine.agent.prompt import Part
 from engine.ids import new_id
-from engine.session import Event, Message, Session, message_text, system_message, user_message
+from engine.session import (
+    Event,
+    Message,
+    Session,
+    developer_message,
+    message_text,
+    system_message,
+    user_message,
+)
 
-__all__ = ["SNAPSHOT_KIND", "admit_system", "propose_snapshot"]
+__all__ = ["SNAPSHOT_KIND", "admit_system", "announce_tools", "lacks", "propose_snapshot"]
 
 SNAPSHOT_KIND = "runtime-context"
+_TOOLS_SOURCE = {"kind": "tool-registry"}
 
 _HEADING = "Current facts; this list replaces every earlier one:"
 _CLEARED = "There are no current facts; earlier lists no longer apply."
@@ -57,6 +66,35 @@ def propose_snapshot(session: Session, contexts: Sequence[Part]) -> Message | No
     return user_message(new_id("ctx"), text or _CLEARED, source)
 
 
+def lacks(session: Session, facts: Sequence[Part]) -> bool:
+    """Whether the retained snapshot does not say one of these facts, or says another text for it."""
+    retained = _retained_event(session)
+    said = retained.data["source"].get("sections", ()) if retained is not None else ()
+    return any({"name": part.name, "text": part.text} not in said for part in facts)
+
+
+def announce_tools(
+    session: Session, told: Sequence[Any], tools: Sequence[Any], header: Event, *, turn: int, step: int
+) -> None:
+    """Tell a model that takes it in its history which tools came and went since it was told `told`.
+
+    A tool whose schema changed goes and comes again. Added tools are looked up in `header`, the header of
+    this request; a change of order alone is not told.
+    """
+    before, now = _by_name(told), _by_name(tools)
+    gone = [name for name, tool in before.items() if now.get(name) != tool]
+    new = [name for name, tool in now.items() if before.get(name) != tool]
+    if not gone and not new:
+        return
+    blocks = [{"type": "tool-removal", "toolName": name} for name in gone]
+    blocks += [{"type": "tool-addition", "toolName": name} for name in new]
+    message = developer_message(new_id("dev"), blocks, _TOOLS_SOURCE)
+    data: dict[str, Any] = {"turn": turn, "step": step, "message": message}
+    if new:
+        data["headerSeq"] = header.seq
+    session.append("developer/message", data, surface_op="append")
+
+
 def snapshot_text(contexts: Sequence[Part]) -> str:
     """Heading and texts joined by blank lines; empty without contexts."""
     texts = [part.text for part in contexts if part.text]
@@ -65,14 +103,22 @@ def snapshot_text(contexts: Sequence[Part]) -> str:
 
 def _retained(session: Session) -> tuple[str | None, bool]:
     """(text of the newest own snapshot that is still on the surface, whether there ever was one)."""
-    for event in reversed(_surface(session)):
-        if event.type == "user/message" and event.data["source"].get("kind") == SNAPSHOT_KIND:
-            return message_text(event.data), True
-    existed = any(
-        event.type == "user/message" and event.data["source"].get("kind") == SNAPSHOT_KIND
-        for event in session.events()
-    )
-    return None, existed
+    event = _retained_event(session)
+    if event is not None:
+        return message_text(event.data), True
+    return None, any(map(_is_snapshot, session.events()))
+
+
+def _retained_event(session: Session) -> Event | None:
+    return next(filter(_is_snapshot, reversed(_surface(session))), None)
+
+
+def _is_snapshot(event: Event) -> bool:
+    return event.type == "user/message" and event.data["source"].get("kind") == SNAPSHOT_KIND
+
+
+def _by_name(tools: Sequence[Any]) -> dict[str, Any]:
+    return {tool["name"]: tool for tool in tools}
 
 
 def _surface(session: Session) -> list[Event]:

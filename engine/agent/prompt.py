@@ -1,36 +1,80 @@
-"""What the system prompt is made of: registered sections and runtime contexts.
+"""What the system prompt is made of: sections, runtime facts, variables, and their assembly.
 
 A section is part of the system text. A context is a runtime fact that enters history as
-a snapshot message, sent once and again only when it changed (spec agent-loop 4). Texts
-are literal: whoever registers one has expanded its macros.
+a snapshot message, sent once and again only when it changed (spec agent-loop 4). Texts are
+literal unless they ask to be interpolated: whoever registers a text of a card, a preset or a
+book has expanded its macros, and what is left of braces in it is meant to be read.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
+from engine.agent.interpolation import interpolate
 from engine.cancel import CancelToken
-from engine.errors import AgentError
-from engine.hooks import Disposer, Hooks, Scope
+from engine.hooks import Scope
 from engine.session import Message, Session
 
-__all__ = ["AssembleContext", "Assembly", "Context", "Part", "Section", "SystemPrompt"]
+__all__ = [
+    "AssembleContext",
+    "Assembly",
+    "Context",
+    "ContextOrder",
+    "Part",
+    "Section",
+    "SectionOrder",
+    "Text",
+    "Variable",
+]
+
+
+class SectionOrder:
+    """Where sections stand (spec agent-loop 4.1). Between two of these there is room for others."""
+
+    IDENTITY: Final = -1000
+    """What the program is."""
+    PREFIX: Final = 0
+    """The deployment's own words before the story."""
+    STORY: Final = 10
+    """The profile of cast, preset and lore (seed 003)."""
+    FEATURES: Final = 500
+    """What parts of the program ask of the model, up to 900."""
+    TOOLS: Final = 1000
+    """How to use tools, up to 3100."""
+    OUTPUT: Final = 9_900
+    """The form of the answer."""
+    SOURCES: Final = 10_000
+    """Where an answer is read, up to 10100."""
+    SUFFIX: Final = 10_200
+    """The deployment's last words."""
+
+
+class ContextOrder:
+    """Where runtime facts stand in a snapshot."""
+
+    SCENE: Final = 0
+    """What a table wants known: place, time, weather."""
+    APPROVAL: Final = 115
+    """What needs somebody's consent."""
+    DELEGATION: Final = 120
+    """For whom a delegated agent works."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssembleContext:
     """For whom a prompt is assembled: the session, and the batch that was just claimed for this step.
 
-    The batch is not in the session's history yet; activation of lore must read it here,
-    since after assembly the system text is frozen (seed 000, section 5).
+    The batch is not in the session's history yet; activation of lore must read it here, since after
+    assembly the system text is frozen (seed 000, section 5). `scope` is that of the agent; without
+    one (a preview) only what is registered for all agents is assembled.
     """
 
     session: Session
     claimed: Sequence[Message]
     token: CancelToken
+    scope: Scope | None = None
 
 
 Text: TypeAlias = str | Callable[[AssembleContext], str | Awaitable[str]]
@@ -38,11 +82,17 @@ Text: TypeAlias = str | Callable[[AssembleContext], str | Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A named part of the system text; sections stand in the order of (order, name)."""
+    """A named part of the system text; sections stand in the order of (order, name).
+
+    `interpolate` fills in variables; without it the text is literal. A `complete` section is the whole
+    system text, whatever else is registered; two of them are an error.
+    """
 
     name: str
     order: float
     text: Text
+    interpolate: bool = False
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,101 +107,56 @@ class Context:
     order: float
     text: str | Callable[[AssembleContext], str]
     required: bool = False
+    interpolate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What `{{name}}` stands for; read at each assembly. None says that it has no value now.
+
+    Names are lower-case letters, digits and underscores, a letter first.
+    """
+
+    name: str
+    value: Callable[[AssembleContext], str | Awaitable[str | None] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One evaluated section or context."""
+    """One evaluated section or context, before its variables are filled in."""
 
     name: str
     text: str
+    interpolate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """The frozen outcome of one assembly."""
+    """The frozen outcome of one assembly. `required` names the contexts that no transformation removes.
+
+    `tools` are what the model is offered, deep-frozen: `{"name", "description", "parameters"}`.
+    """
 
     sections: tuple[Part, ...]
     contexts: tuple[Part, ...]
-    tools: tuple[Any, ...] = field(default=())
+    tools: tuple[Any, ...] = ()
+    variables: Mapping[str, str | None] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
 
     @property
     def system_text(self) -> str:
-        """Non-empty sections joined by a blank line."""
-        return "\n\n".join(part.text for part in self.sections if part.text)
+        """Sections joined by a blank line, empty ones left out. Raises AgentError PROMPT_VARIABLE."""
+        return "\n\n".join(part.text for part in self._rendered(self.sections))
 
+    @property
+    def facts(self) -> tuple[Part, ...]:
+        """The contexts as a snapshot says them, empty ones left out. Raises AgentError PROMPT_VARIABLE."""
+        return self._rendered(self.contexts)
 
-class SystemPrompt:
-    """The registry. Names are unique within a kind; a duplicate raises AgentError."""
+    def _rendered(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        return tuple(rendered for part in parts if (rendered := self._render(part)).text)
 
-    def __init__(self, hooks: Hooks) -> None:
-        self._hooks = hooks
-        self._sections: dict[str, Section] = {}
-        self._contexts: dict[str, Context] = {}
-
-    def section(self, section: Section, *, owner: Scope) -> Disposer:
-        return self._register(self._sections, section.name, section, owner)
-
-    def context(self, context: Context, *, owner: Scope) -> Disposer:
-        return self._register(self._contexts, context.name, context, owner)
-
-    async def assemble(self, context: AssembleContext) -> Assembly:
-        """Evaluate everything, then let `system-prompt/assemble` transform it.
-
-        The waterfall's result stands, except that required contexts come back if it lost
-        or changed them.
-        """
-        sections: list[Part] = []
-        for section in _sorted(self._sections.values()):
-            sections.append(Part(section.name, await _text(section.text, context)))
-        contexts = tuple(self._evaluate(c, context) for c in _sorted(self._contexts.values()))
-        proposed = Assembly(tuple(sections), tuple(part for part in contexts if part.text))
-        accepted = await self._hooks.waterfall(
-            "system-prompt/assemble", (proposed, context), lambda: proposed
-        )
-        return self._with_required(accepted, context)
-
-    def refresh(self, assembly: Assembly, context: AssembleContext) -> Assembly:
-        """Read the contexts again now; sections and tools stay frozen (spec agent-loop 4.5).
-
-        What the waterfall removed stays removed, what it added stays; required ones are put back.
-        """
-        renewed = tuple(
-            self._evaluate(self._contexts[part.name], context) if part.name in self._contexts else part
-            for part in assembly.contexts
-        )
-        kept = tuple(part for part in renewed if part.text)
-        return self._with_required(replace(assembly, contexts=kept), context)
-
-    def _with_required(self, assembly: Assembly, context: AssembleContext) -> Assembly:
-        required = {c.name: self._evaluate(c, context) for c in self._contexts.values() if c.required}
-        if not required:
-            return assembly
-        parts = [required.pop(part.name, part) for part in assembly.contexts]
-        parts += required.values()
-        return replace(assembly, contexts=tuple(part for part in parts if part.text))
-
-    @staticmethod
-    def _evaluate(item: Context, context: AssembleContext) -> Part:
-        return Part(item.name, item.text if isinstance(item.text, str) else item.text(context))
-
-    @staticmethod
-    def _register(registry: dict[str, Any], name: str, item: Any, owner: Scope) -> Disposer:
-        if name in registry:
-            raise AgentError(f"{name} is registered already", code="PROMPT_DUPLICATE")
-        registry[name] = item
-        return owner.effect(lambda: registry.pop(name))
-
-
-def _sorted(items: Any) -> list[Any]:
-    return sorted(items, key=lambda item: (item.order, item.name))
-
-
-async def _text(text: Text, context: AssembleContext) -> str:
-    if isinstance(text, str):
-        return text
-    outcome = text(context)
-    if inspect.isawaitable(outcome):
-        outcome = await outcome
-        context.token.check()
-    return outcome
+    def _render(self, part: Part) -> Part:
+        if not part.interpolate:
+            return part
+        return Part(part.name, interpolate(part.text, self.variables, where=part.name).text)

@@ -9,30 +9,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.agent.attempt import Finished, FrameCounter, run_attempt
-from engine.agent.projection import admit_system, propose_snapshot
+from engine.agent.inbox import Inbox
+from engine.agent.invariants import check_request
+from engine.agent.projection import admit_system, announce_tools, lacks, propose_snapshot
 from engine.agent.prompt import AssembleContext, Assembly
 from engine.agent.services import Services
-from engine.agent.tools import run_calls
+from engine.agent.tools import Pipeline, ToolPool
 from engine.cancel import CancelToken
 from engine.errors import AgentError
+from engine.hooks import Scope
 from engine.ids import new_id
-from engine.llm import CallConfig, LlmFailure, LlmRequest, PreparedCall
-from engine.session import Message, Session, freeze
+from engine.llm import CallConfig, LlmFailure, LlmRequest, PreparedCall, has_pictures, wanted_pictures
+from engine.session import Event, Message, Session, freeze, message_text
 
 __all__ = ["Entry", "RequestFailure", "RequestProposal", "StepRunner"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What pre-step let in: `messages` in order; `snapshot_id` names the proposed facts among them."""
+    """What pre-step let in: `messages` in order; `snapshot_id` names the proposed facts among them.
+
+    `system_text` is that of the assembly, rendered once for all attempts.
+    """
 
     turn: int
     step: int
     assembly: Assembly
+    system_text: str
     messages: Sequence[Message]
     snapshot_id: str | None
     context: AssembleContext
@@ -67,7 +74,9 @@ class StepRunner:
 
     services: Services
     session: Session
+    inbox: Inbox
     counter: FrameCounter
+    scope: Scope
     _dispatched: bool = False
     _content_generation: int | None = None
     _retries: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -90,77 +99,118 @@ class StepRunner:
             return "max-tokens"
         if not outcome.calls:
             return "completed"
-        calls = list(outcome.calls)
-        await run_calls(self.session, self.services.tools, calls, entry.turn, entry.step, token)
-        return None
+        concluded = await self._answer_calls(entry, outcome.calls, token)
+        return "completed" if concluded else None
+
+    async def _answer_calls(self, entry: Entry, calls: Sequence[Any], token: CancelToken) -> bool:
+        services = self.services
+        pipeline = Pipeline(
+            services.tools, services.hooks, services.journal.secure, services.approve, self.scope
+        )
+        pool = ToolPool(
+            session=self.session,
+            pipeline=pipeline,
+            turn=entry.turn,
+            step=entry.step,
+            token=token,
+            push=lambda message: self.inbox.insert(message, "next-step"),
+            limit=services.parallel_calls,
+        )
+        return await pool.run(calls)
 
     # -- before anything is admitted ---------------------------------------------------------
 
     async def _prepare(self, entry: Entry, token: CancelToken) -> PreparedCall:
         proposal = RequestProposal(self.session, entry.turn, entry.step, token)
-        config = await self.services.hooks.waterfall("agent/request", proposal, self._seed_config)
+        config = await self.services.hooks.waterfall(
+            "agent/request", proposal, self._seed_config, scope=self.scope
+        )
         token.check()
         if not config.provider or not config.model:
             raise AgentError("No model is chosen.", code="NO_MODEL")
         return self.services.llm.prepare_call(config)
 
     def _seed_config(self) -> CallConfig:
-        header = self.session.request_header()
-        if header is None or not self._dispatched:
-            return self.services.defaults
+        defaults, header = self.services.defaults, self.session.request_header()
+        if header is None:
+            return defaults
         config = dict(header["header"]["config"])
         for filled in header["header"].get("adapterDefaults", {}):
             config.pop(filled, None)
-        return CallConfig.from_wire(config)
+        last = CallConfig.from_wire(config)
+        if self._dispatched:
+            return last
+        # A new life starts from the settings of now; only an effort that somebody chose for this very
+        # model is still meant (spec agent-loop 2.4).
+        same = (last.provider, last.model) == (defaults.provider, defaults.model)
+        if same and defaults.reasoning_effort is None:
+            return replace(defaults, reasoning_effort=last.reasoning_effort)
+        return defaults
 
     # -- admission: synchronous, so that no cancel can leave it half done ------------------------
 
     def _admit(self, entry: Entry, call: PreparedCall, first: bool) -> None:
+        # Before anything is written: a provider of facts may fail.
+        batch = self._refreshed(entry, first)
+        tools = entry.assembly.tools
+        told = _told_tools(self.session)
         generation = self.session.surface.content_generation
         series = first and entry.starts_series
         if self._content_generation is not None and generation != self._content_generation:
             series = True
+        if told is not None and told != tools and call.tool_update == "none":
+            series = True
         admit_system(
             self.session,
-            entry.assembly.system_text,
+            entry.system_text,
             turn=entry.turn,
             step=entry.step,
             in_history=call.system_prompt_update == "in-history",
             starts_series=series,
         )
-        for message in self._refreshed(entry, first):
+        for message in batch:
             self.session.append("user/message", message, surface_op="append")
         changed = self.session.surface.content_generation
         if self._content_generation is not None and changed != self._content_generation:
             series = True
-        self._record_header(call, series)
+        header = self._record_header(call, tools, series)
+        if header is not None and told is not None and call.tool_update == "in-history":
+            announce_tools(self.session, told, tools, header, turn=entry.turn, step=entry.step)
         self._record_context(call)
         self._content_generation = changed
 
     def _refreshed(self, entry: Entry, first: bool) -> list[Message]:
-        """The accepted batch with its runtime facts read again now; on a retry only facts that changed."""
+        """The accepted batch with its runtime facts read again now; on a retry only facts that changed.
+
+        Facts that pre-step left out stay out, unless required ones would be missing (spec agent-loop 4.5).
+        """
         renewed = self.services.prompt.refresh(entry.assembly, entry.context)
-        snapshot = propose_snapshot(self.session, renewed.contexts)
+        facts = renewed.facts
+        snapshot = propose_snapshot(self.session, facts)
+        entered = next((m for m in entry.messages if m["id"] == entry.snapshot_id), None)
+        left_out = entry.snapshot_id is not None and entered is None
+        if left_out and not lacks(self.session, [p for p in facts if p.name in renewed.required]):
+            snapshot = None
         if not first:
             return [snapshot] if snapshot is not None else []
         batch: list[Message] = []
         for message in entry.messages:
-            if message["id"] != entry.snapshot_id:
+            if message is not entered:
                 batch.append(message)
             elif snapshot is not None:
-                batch.append(snapshot)
-                snapshot = None
-        if snapshot is not None and entry.snapshot_id is None:
+                same = message_text(message) == message_text(snapshot)
+                batch.append(message if same else snapshot)
+        if snapshot is not None and entered is None:
             batch.append(snapshot)
         return batch
 
-    def _record_header(self, call: PreparedCall, series: bool) -> None:
+    def _record_header(self, call: PreparedCall, tools: Sequence[Any], series: bool) -> Event | None:
+        """The new header's event; None where the last one still says it."""
         header: dict[str, Any] = {"config": call.config.to_wire()}
         if call.adapter_defaults:
             header["adapterDefaults"] = {name: True for name in sorted(call.adapter_defaults)}
-        tools = list(self.services.tools.schemas())
         if tools:
-            header["tools"] = tools
+            header["tools"] = list(tools)
         last = self.session.request_header()
         if last is None:
             reason = "initial"
@@ -171,11 +221,11 @@ class StepRunner:
         elif series:
             reason = "series"
         else:
-            return
+            return None
         data: dict[str, Any] = {"header": header, "reason": reason}
         if series and reason != "series":
             data["startsSeries"] = True
-        self.session.append("request/header", data)
+        return self.session.append("request/header", data)
 
     def _record_context(self, call: PreparedCall) -> None:
         context: dict[str, Any] = {"provider": call.config.provider, "model": call.config.model}
@@ -190,15 +240,20 @@ class StepRunner:
 
     async def _dispatch(self, entry: Entry, call: PreparedCall, token: CancelToken) -> Finished:
         self._dispatched = True
+        if has_pictures(entry.messages) and "image" not in call.modalities:
+            self.services.hooks.emit("agent/pictures-unseen", self.session.id)
+        pictures = await self.services.pictures(wanted_pictures(self.session.derive(), call.info))
         # Nothing may reach a model that a crash could make us forget.
-        await self.services.journal.flush(self.session.id)
+        await self.services.journal.secure(self.session.id)
         token.check()
         request = LlmRequest(
             config=call.config,
             messages=self.session.derive(),
-            tools=self.services.tools.schemas(),
+            tools=entry.assembly.tools,
             session_id=self.session.id,
+            images=pictures,
         )
+        check_request(self.session, request, self.services.journal.sessions.projections)
         return await run_attempt(
             self.services,
             self.session,
@@ -208,13 +263,14 @@ class StepRunner:
             turn=entry.turn,
             step=entry.step,
             token=token,
+            scope=self.scope,
         )
 
     async def _recover(self, entry: Entry, call: PreparedCall, outcome: Finished, token: CancelToken) -> None:
         """Return to try again; raise LlmFailure to give up, Cancelled when a stop came first."""
         payload = RequestFailure(self.session, entry.turn, entry.step, call, outcome, token)
         decision = await self.services.hooks.waterfall(
-            "agent/request-error", payload, lambda: self._retry_transient(payload)
+            "agent/request-error", payload, lambda: self._retry_transient(payload), scope=self.scope
         )
         token.check()
         if decision != "retry":
@@ -246,7 +302,13 @@ class StepRunner:
                 "failure": failure.to_wire(),
             },
         )
-        self.services.hooks.emit("agent/retrying", self.session.id, failure, delay)
+        self.services.hooks.emit("agent/retrying", self.session.id, failure, delay, scope=self.scope)
         await failed.token.race(asyncio.sleep(delay / 1000))
         self.session.append("llm/retry-started", chain | {"retry": retry})
         return "retry"
+
+
+def _told_tools(session: Session) -> tuple[Any, ...] | None:
+    """The tools of the last request, None before the first."""
+    header = session.request_header()
+    return tuple(header["header"].get("tools", ())) if header is not None else None

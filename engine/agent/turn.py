@@ -73,7 +73,7 @@ async def run_turn(
     except BaseException as error:
         reason, parked = _reason_of(error, token), True
         if reason["kind"] == "error":
-            services.hooks.emit("agent/error", session.id, error)
+            services.hooks.emit("agent/error", session.id, error, scope=steps.scope)
         if not isinstance(error, Exception):
             raise  # the process is ending; the turn is closed all the same, below
     finally:
@@ -100,7 +100,7 @@ async def _run_steps(
             raise AgentError("The turn took too many steps.", code="MAX_STEPS")
         step += 1
         claimed = batch if step == 1 else inbox.claim(first=False)
-        entry = await _pre_step(services, session, claimed, turn, step, token)
+        entry = await _pre_step(services, session, steps, claimed, turn, step, token)
         if entry is None:
             return {"kind": "blocked"}, True
         # A batch of nothing but changed facts does not spend a model call (decision 12).
@@ -115,7 +115,7 @@ async def _run_steps(
         cut_short = cut_short or ending == "max-tokens"
         token.check()
         if ending is not None and not inbox.wants_step:
-            await services.hooks.serial("agent/turn-stopping", session, turn, token)
+            await services.hooks.serial("agent/turn-stopping", session, turn, token, scope=steps.scope)
             token.check()
         if ending is not None and not inbox.wants_step:
             break
@@ -139,29 +139,35 @@ async def _step(session: Session, steps: StepRunner, entry: Entry, token: Cancel
 async def _pre_step(
     services: Services,
     session: Session,
+    steps: StepRunner,
     claimed: Sequence[Message],
     turn: int,
     step: int,
     token: CancelToken,
 ) -> Entry | None:
-    context = AssembleContext(session, tuple(claimed), token)
+    context = AssembleContext(session, tuple(claimed), token, steps.scope)
+    await services.tools.settle(session, services.hooks, scope=steps.scope)
+    token.check()
     assembly = await services.prompt.assemble(context)
     token.check()
-    snapshot = propose_snapshot(session, assembly.contexts)
+    system_text = assembly.system_text
+    snapshot = propose_snapshot(session, assembly.facts)
     proposed = [*claimed, snapshot] if snapshot is not None else list(claimed)
     payload = PreStep(session, tuple(proposed), turn, step, token)
     decision: Decision = await services.hooks.waterfall(
-        "agent/pre-step", payload, lambda: Decision("enter", tuple(proposed))
+        "agent/pre-step", payload, lambda: Decision("enter", tuple(proposed)), scope=steps.scope
     )
     token.check()
     # What was claimed must be on disk before it can be answered; otherwise a crash
     # would bring it back as new.
-    await services.journal.flush(session.id)
+    await services.journal.secure(session.id)
     token.check()
     if decision.kind == "reject":
         return None
     snapshot_id = snapshot["id"] if snapshot is not None else None
-    return Entry(turn, step, assembly, decision.messages, snapshot_id, context, decision.starts_series)
+    return Entry(
+        turn, step, assembly, system_text, decision.messages, snapshot_id, context, decision.starts_series
+    )
 
 
 def _reason_of(error: BaseException, token: CancelToken) -> dict[str, Any]:
@@ -175,4 +181,16 @@ def _reason_of(error: BaseException, token: CancelToken) -> dict[str, Any]:
         return {"kind": "aborted", "reason": {"kind": "disposed"}}
     code = error.error_code if isinstance(error, EngineError) else "UNKNOWN"
     log.error("turn.failed", code=code, exc_info=error)
-    return {"kind": "error", "error": {"message": str(error) or type(error).__name__, "code": code}}
+    return {"kind": "error", "error": {"message": _told(error), "code": code}}
+
+
+def _told(error: BaseException) -> str:
+    """The texts of an error and of what it came from, the last one first."""
+    texts: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        text = str(cause) or type(cause).__name__
+        if text not in texts:
+            texts.append(text)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return ": ".join(texts)

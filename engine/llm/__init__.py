@@ -12,6 +12,7 @@ from engine.llm.boundary import guarded
 from engine.llm.catalogue import Catalogue
 from engine.llm.config import CallConfig
 from engine.llm.failure import Failure, LlmFailure
+from engine.llm.images import has_pictures, wanted_pictures
 from engine.llm.model import Dialect, ImageLimits, ModelInfo, Price
 from engine.llm.narrator import Narrator
 from engine.llm.openai import OpenAiAdapter
@@ -42,7 +43,9 @@ __all__ = [
     "RetryPolicy",
     "ServerSettings",
     "guarded",
+    "has_pictures",
     "rejected_parameter",
+    "wanted_pictures",
 ]
 
 ALLOW_REMOTE_HOSTS = True

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.errors import InputError
-from engine.llm.model import Dialect, ImageLimits, ModelInfo, Price, SystemPromptUpdate
+from engine.llm.model import Dialect, ImageLimits, Modality, ModelInfo, Price, SystemPromptUpdate, ToolUpdate
 
 __all__ = ["Catalogue"]
 
@@ -37,9 +37,10 @@ class _Entry(BaseModel):
     default_max_tokens: int | None = Field(default=None, gt=0)
     reasoning_efforts: tuple[str, ...] | None = None
     default_effort: str | None = None
-    modalities: frozenset[str] = frozenset({"text"})
+    modalities: frozenset[Modality] = frozenset[Modality]({"text"})
     images: ImageLimits = ImageLimits()
     system_prompt_update: SystemPromptUpdate = "none"
+    tool_update: ToolUpdate = "none"
     price: Price | None = None
     dialect: Dialect = Dialect()
 

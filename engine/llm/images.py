@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.llm.adapter import LlmRequest
+from engine.llm.adapter import LlmRequest, Message
 from engine.llm.model import ImageLimits, ModelInfo
 
-__all__ = ["Picture", "Pictures", "media_type", "visible_pictures"]
+__all__ = ["Picture", "Pictures", "has_pictures", "media_type", "visible_pictures", "wanted_pictures"]
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -46,25 +46,39 @@ class Pictures:
         return self._chosen.get(block["attachment"]["attachmentId"])
 
 
+def has_pictures(messages: Iterable[Message]) -> bool:
+    """Whether people show anything in these messages."""
+    return next(_newest_first(messages), None) is not None
+
+
+def wanted_pictures(messages: Sequence[Message], info: ModelInfo) -> Sequence[str]:
+    """The attachment ids whose bytes a request with these messages needs, newest first.
+
+    Chosen by what the log says of them, as `visible_pictures` chooses by the bytes themselves.
+    """
+    if "image" not in info.modalities:
+        return ()
+
+    def measure(attachment: Mapping[str, Any]) -> tuple[str, int]:
+        return attachment["mediaType"], attachment["bytes"]
+
+    return tuple(_chosen(messages, info.images, measure))
+
+
 def visible_pictures(request: LlmRequest, info: ModelInfo) -> Pictures:
     """The newest pictures of users that the model takes, within its limits; none if it has no eyes.
 
     A picture that does not fit is passed over and older, smaller ones may still go.
     """
-    chosen: dict[str, Picture] = {}
-    limits, total = info.images, 0
     if "image" not in info.modalities or not request.images:
-        return Pictures(chosen)
-    for block in _newest_first(request):
-        attachment = block["attachment"]
-        key = attachment["attachmentId"]
-        data = request.images.get(key)
-        if data is None or key in chosen or not _fits(data, attachment, limits):
-            continue
-        if len(chosen) < limits.max_count and total + len(data) <= limits.max_total_bytes:
-            chosen[key] = Picture(media_type(data), data)
-            total += len(data)
-    return Pictures(chosen)
+        return Pictures({})
+
+    def measure(attachment: Mapping[str, Any]) -> tuple[str, int] | None:
+        data = request.images.get(attachment["attachmentId"])
+        return None if data is None else (media_type(data), len(data))
+
+    chosen = _chosen(request.messages, info.images, measure)
+    return Pictures({key: Picture(kind, request.images[key]) for key, kind in chosen.items()})
 
 
 def media_type(data: bytes) -> str:
@@ -77,14 +91,33 @@ def media_type(data: bytes) -> str:
     return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), "")
 
 
-def _newest_first(request: LlmRequest) -> Iterator[Mapping[str, Any]]:
-    for message in reversed(request.messages):
+def _chosen(
+    messages: Sequence[Message],
+    limits: ImageLimits,
+    measure: Callable[[Mapping[str, Any]], tuple[str, int] | None],
+) -> dict[str, str]:
+    """The media type of each picture that goes. `measure` gives type and size, None where there is none."""
+    chosen: dict[str, str] = {}
+    total = 0
+    for block in _newest_first(messages):
+        attachment = block["attachment"]
+        key, known = attachment["attachmentId"], measure(attachment)
+        if known is None or key in chosen or not _fits(*known, attachment, limits):
+            continue
+        if len(chosen) < limits.max_count and total + known[1] <= limits.max_total_bytes:
+            chosen[key] = known[0]
+            total += known[1]
+    return chosen
+
+
+def _newest_first(messages: Iterable[Message]) -> Iterator[Mapping[str, Any]]:
+    for message in reversed(tuple(messages)):
         if message["role"] == "user":
             for block in reversed(message["content"]):
                 if block["type"] == "image" and not block.get("offloaded"):
                     yield block
 
 
-def _fits(data: bytes, attachment: Mapping[str, Any], limits: ImageLimits) -> bool:
+def _fits(kind: str, size: int, attachment: Mapping[str, Any], limits: ImageLimits) -> bool:
     side = max(attachment.get("width") or 0, attachment.get("height") or 0)
-    return media_type(data) in limits.formats and len(data) <= limits.max_bytes and side <= limits.max_side
+    return kind in limits.formats and size <= limits.max_bytes and side <= limits.max_side

@@ -8,10 +8,25 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-__all__ = ["Dialect", "ImageLimits", "ModelInfo", "Price", "Refusable", "SystemPromptUpdate"]
+__all__ = [
+    "Dialect",
+    "ImageLimits",
+    "Modality",
+    "ModelInfo",
+    "Price",
+    "Refusable",
+    "SystemPromptUpdate",
+    "ToolUpdate",
+]
 
 SystemPromptUpdate = Literal["none", "in-history"]
 """Whether a model takes further system messages in the middle of its history (decision 10)."""
+
+ToolUpdate = Literal["none", "in-history"]
+"""Whether a model is told in its history that its tools changed, and keeps its cache when they do."""
+
+Modality: TypeAlias = Literal["text", "image"]
+"""What a model can read."""
 
 Refusable: TypeAlias = Literal["temperature", "stop"]
 """Fields of a call config that whole families of models refuse."""
@@ -95,5 +110,6 @@ class ModelInfo:
     modalities: frozenset[str] = frozenset({"text"})
     images: ImageLimits = field(default=ImageLimits())
     system_prompt_update: SystemPromptUpdate = "none"
+    tool_update: ToolUpdate = "none"
     price: Price | None = None
     dialect: Dialect = field(default_factory=Dialect)

@@ -12,7 +12,7 @@ from engine.llm.adapter import Adapter, Chunk, LlmRequest
 from engine.llm.boundary import guarded
 from engine.llm.config import CallConfig
 from engine.llm.failure import Failure, LlmFailure
-from engine.llm.model import ModelInfo, SystemPromptUpdate
+from engine.llm.model import ModelInfo, SystemPromptUpdate, ToolUpdate
 from engine.llm.replay import stripped
 from engine.llm.retry import RetryPolicy
 
@@ -65,6 +65,10 @@ class PreparedCall:
     @property
     def system_prompt_update(self) -> SystemPromptUpdate:
         return self.info.system_prompt_update
+
+    @property
+    def tool_update(self) -> ToolUpdate:
+        return self.info.tool_update
 
     @property
     def retry_policy(self) -> RetryPolicy:

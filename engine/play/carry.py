@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.agent import Agent, Agents
 from engine.ids import new_id
-from engine.play.exchange import is_quiet, is_skipped, quietly, words_since
+from engine.play.exchange import belongs_here, is_quiet, is_skipped, quietly, words_since
 from engine.play.model import Node, Playthrough, Timeline
 from engine.session import Message
 
@@ -52,7 +52,7 @@ async def carry_over(agents: Agents, play: Playthrough, timeline: Timeline, targ
         return None
     source = await agents.open(play.head.session_id)
     node = timeline.node(play.head.node_id) if play.head.node_id else None
-    waiting = [*source.inbox.next_step, *source.inbox.next_turn]
+    waiting = [m for m in (*source.inbox.next_step, *source.inbox.next_turn) if not belongs_here(m)]
     lost = [again(message) for message in lost_words(source, node)]
     if is_skipped(source.session.events()):
         lost = [quietly(message) for message in lost]
@@ -63,5 +63,5 @@ async def carry_over(agents: Agents, play: Playthrough, timeline: Timeline, targ
     moved = [message for message in (*lost, *waiting) if key_of(message) not in known]
     target.inbox.prepend("next-step", [message for message in moved if is_quiet(message)])
     target.inbox.prepend("next-turn", [message for message in moved if not is_quiet(message)])
-    await agents.services.journal.flush(target.id)
+    await agents.services.journal.secure(target.id)
     return source

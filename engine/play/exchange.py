@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.agent.inbox import QUIET, SPLICED, InboxState, is_claim
-from engine.play.model import ExchangeText, UserText, Utterance
-from engine.session import Event, Message, message_text, user_message
+from engine.agent.tools import CONTEXT
+from engine.play.attachments import blocks_of
+from engine.play.model import ExchangeText, Piece, UserText, Utterance
+from engine.session import Event, Message, message_text, text_block, user_message
+from engine.table import SHOWN
 
 __all__ = [
     "SKIPPED",
     "TurnRange",
+    "belongs_here",
     "exchange_text",
     "exchanges",
     "is_human",
@@ -42,11 +46,15 @@ class TurnRange:
     reason: Any
 
 
-def spoken_message(utterance: Utterance, message_id: str, *, quiet: bool = False) -> Message:
+def spoken_message(
+    utterance: Utterance, message_id: str, *, quiet: bool = False, before: Message | None = None
+) -> Message:
     """The logged form: the speaker's label is part of the content, the raw text stands in the source.
 
-    (Decision 34: model-visible means logged.) `quiet` words wait for others to be answered.
+    (Decision 34: model-visible means logged.) What is attached follows the words. `quiet` words wait for
+    others to be answered; `before` is what they were before they were changed.
     """
+    blocks, entries = blocks_of(utterance.attachments, before)
     source = {
         "kind": "user",
         "key": utterance.key,
@@ -58,12 +66,21 @@ def spoken_message(utterance: Utterance, message_id: str, *, quiet: bool = False
     }
     if quiet:
         source[QUIET] = True
-    return user_message(message_id, f"{utterance.persona_name}: {utterance.text}", source)
+    if entries:
+        source["attachments"] = entries
+    said = f"{utterance.persona_name}: {utterance.text}" if utterance.text else f"{utterance.persona_name}:"
+    return user_message(message_id, [text_block(said), *blocks], source)
 
 
 def is_human(message: Message) -> bool:
     """Whether a person said this."""
     return bool(message["role"] == "user" and message["source"].get("kind") == "user")
+
+
+def belongs_here(message: Message) -> bool:
+    """Whether this was left for the next step by a tool: it goes with the call, and with no other line of
+    the story."""
+    return bool(message["source"].get("kind") == CONTEXT)
 
 
 def is_quiet(message: Message) -> bool:
@@ -96,13 +113,15 @@ def user_text(message: Message) -> UserText:
         persona_name=source.get("persona", ""),
         text=source.get("text", message_text(message)),
         avatar_url=source.get("avatarUrl"),
+        attachments=tuple(entry["name"] for entry in source.get("attachments", ())),
     )
 
 
 def exchange_text(events: Sequence[Event]) -> ExchangeText:
     """What the events of one variant say. Several answers of one turn are joined by a blank line."""
     inputs: list[UserText] = []
-    answers: list[str] = []
+    pieces: list[Piece] = []
+    tools: dict[str, str] = {}
     interrupted = False
     for event in events:
         if event.type == "user/message" and event.surface_op == "append" and is_human(event.data):
@@ -110,9 +129,17 @@ def exchange_text(events: Sequence[Event]) -> ExchangeText:
         elif event.type == "assistant/message":
             text = message_text(event.data["message"])
             if text.strip():
-                answers.append(text)
+                pieces.append(Piece(text))
                 interrupted = bool(event.data.get("interrupted"))
-    return ExchangeText(tuple(inputs), "\n\n".join(answers), interrupted)
+        elif event.type == "tool/call":
+            tools[event.data["callId"]] = event.data["name"]
+        elif event.type == "tool/result" and event.surface_op == "append":
+            message = event.data["message"]
+            tool = tools.get(message["toolCallId"])
+            if tool in SHOWN and not message["isError"]:
+                pieces.append(Piece(message_text(message), tool))
+    answer = "\n\n".join(piece.text for piece in pieces if piece.tool is None)
+    return ExchangeText(tuple(inputs), answer, interrupted, tuple(pieces))
 
 
 def exchanges(events: Sequence[Event], after_seq: int) -> list[TurnRange]:
@@ -123,15 +150,21 @@ def exchanges(events: Sequence[Event], after_seq: int) -> list[TurnRange]:
     """
     found: list[TurnRange] = []
     start: int | None = None
-    answered = interrupted = False
+    answered = interrupted = unfinished = False
     for event in events[after_seq + 1 :]:
         if event.type == "turn/start":
             start = event.seq if start is None else start
-            answered = interrupted = False
-        elif event.type == "assistant/message" and message_text(event.data["message"]).strip():
-            answered, interrupted = True, bool(event.data.get("interrupted"))
+            answered = interrupted = unfinished = False
+        elif event.type == "assistant/message":
+            message = event.data["message"]
+            if message_text(message).strip():
+                answered, interrupted = True, bool(event.data.get("interrupted"))
+            # What the model was going to say about the results is still to come.
+            unfinished = any(block["type"] == "tool-call" for block in message["content"])
         elif event.type == "turn/end" and start is not None and answered:
-            found.append(TurnRange(start, event.seq, interrupted, event.data["reason"]))
+            reason = event.data["reason"]
+            cut_off = unfinished and reason["kind"] not in ("completed", "max-tokens")
+            found.append(TurnRange(start, event.seq, interrupted or cut_off, reason))
             start = None
     return found
 

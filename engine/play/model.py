@@ -6,10 +6,11 @@ The session a story "is in" is always derived from its head.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.play.attachments import Attachment
 from engine.session import Message
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ExchangeText",
     "Head",
     "Node",
+    "Piece",
     "Playthrough",
     "Receipt",
     "Recovered",
@@ -136,6 +138,7 @@ class Utterance:
     author_name: str
     persona_name: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    attachments: Sequence[Attachment] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,8 @@ class UserText:
     persona_name: str
     text: str
     avatar_url: str | None = None
+    attachments: tuple[str, ...] = ()
+    """The names of what was attached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +185,22 @@ class Rewound:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of an answer: prose, or with `tool` the result of a tool that everybody may see."""
+
+    text: str
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangeText:
-    """What an exchange says, read from the log."""
+    """What an exchange says, read from the log. `answer` is its prose; `pieces` hold that and what tools
+    showed, in the order in which it came."""
 
     inputs: tuple[UserText, ...]
     answer: str
     interrupted: bool
+    pieces: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,15 @@ import structlog
 
 from engine.agent import Agent, Agents
 from engine.cancel import CancelCause
-from engine.errors import PlayError
+from engine.errors import Conflict, PlayError
 from engine.hooks import Hooks
 from engine.ids import new_id
 from engine.library import Selection, Selections
+from engine.play.attachments import Attachments, refs_of
 from engine.play.carry import again, carry_over, lost_words
 from engine.play.exchange import (
     SKIPPED,
+    belongs_here,
     is_quiet,
     quietly,
     spoken_message,
@@ -33,7 +35,7 @@ from engine.play.model import (
     Utterance,
     Variant,
 )
-from engine.play.stories import Stories
+from engine.play.selecting import Choices
 from engine.play.tables import move_head, note_waiting, remember, stand
 from engine.session import Message
 from engine.storage import Store, Write
@@ -42,9 +44,13 @@ __all__ = ["Plays"]
 
 log = structlog.get_logger(__name__)
 
+MAX_OPEN = 2_048  # stories of one library; the seeds' default for selections, …
+MOST_OPEN = 4_096  # … and what no setting goes beyond (spec tavern 2)
 
-class Plays(Stories):
-    """What a table does with its stories. `max_waiting` bounds each story's queue."""
+
+class Plays(Choices):
+    """What a table does with its stories. `max_waiting` bounds each story's queue, `max_open` how many
+    stories of one library are open at a time."""
 
     def __init__(
         self,
@@ -54,61 +60,49 @@ class Plays(Stories):
         hooks: Hooks,
         clock: Callable[[], int],
         max_waiting: int,
+        attachments: Attachments,
+        max_open: int = MAX_OPEN,
     ) -> None:
         super().__init__(store, agents, selections, hooks, clock)
         self._max_waiting = max_waiting
+        self._attachments = attachments
+        self._max_open = min(max_open, MOST_OPEN)
 
     # -- the story's life ----------------------------------------------------------------------
 
     async def create(self, *, owner: str, created_by: str, selection: Selection, title: str) -> Playthrough:
-        """A new story with an empty session; the card's greeting is its draft."""
+        """A new story with an empty session; the card's greeting is its draft.
+
+        Raises PlayError PLAY_CARD_REQUIRED, SESSION_SELECTION_LIMIT_REACHED when as many are open as may
+        be: nothing is evicted for it, and those that are open go on.
+        """
         if selection.card_id is None:
             raise PlayError("A story needs a card.", code="PLAY_CARD_REQUIRED")
+        if await self.table.open_count(owner) >= self._max_open:
+            raise self._full()
         play_id, session_id = new_id("p"), new_id("s")
-        await self.agents.create(session_id)
-        await self._selections.set(session_id, replace(selection, seed=selection.seed or play_id))
-        await self.table.commit(
-            Write(
-                "insert_playthrough",
-                {
-                    "id": play_id,
-                    "owner": owner,
-                    "title": title,
-                    "card_id": selection.card_id,
-                    "created_by": created_by,
-                    "head_session": session_id,
-                    "created_at": self.clock(),
-                },
-                expect=1,
-            ),
+        chosen = replace(selection, seed=selection.seed or play_id)
+        params = {
+            "id": play_id,
+            "owner": owner,
+            "title": title,
+            "card_id": selection.card_id,
+            "created_by": created_by,
+            "head_session": session_id,
+            "created_at": self.clock(),
+            "max_open": self._max_open,
+        }
+        writes = [
+            Write("insert_playthrough", params, expect=1),
             _owned(play_id, session_id, "path"),
-        )
+            self._selections.set_write(session_id, chosen),
+        ]
+        await self.agents.create(session_id)
+        try:
+            await self.table.commit(*writes)
+        except Conflict:
+            raise self._full() from None  # another one was opened meanwhile
         return await self.table.get(play_id)
-
-    async def select(self, play_id: str, change: Callable[[Selection], Selection]) -> Selection:
-        """Change which resources the head uses. Refused while a turn runs (409 codes of spec tavern 2)."""
-        async with self.lock(play_id):
-            play = await self._open(play_id)
-            await self._refuse_busy(play)
-            selection = change(await self._selected(play.head.session_id))
-            await self._selections.set(play.head.session_id, selection)
-            return selection
-
-    async def choose_greeting(self, play_id: str, index: int) -> Selection:
-        """Switch the draft's greeting. Raises PlayError PLAY_GREETING_LOCKED once the story has begun."""
-        async with self.lock(play_id):
-            play = await self._open(play_id)
-            agent = await self.agents.open(play.head.session_id)
-            begun = (
-                agent.status == "running"
-                or agent.inbox.has_pending
-                or any(event.type == "user/message" for event in agent.session.events())
-            )
-            if play.head.node_id is not None or begun:
-                raise PlayError("The story has begun; its greeting stands.", code="PLAY_GREETING_LOCKED")
-            chosen = replace(await self._selected(play.head.session_id), greeting_index=index)
-            await self._selections.set(play.head.session_id, chosen)
-            return chosen
 
     async def end(self, play_id: str) -> None:
         """Close the story: a running turn is stopped, the log stays."""
@@ -136,6 +130,13 @@ class Plays(Stories):
                     rested += 1
         return rested
 
+    async def resting(self, play_id: str) -> Agent:
+        """The agent of the story's head, while it writes nothing. Raises PlayError PLAY_ENDED, PLAY_BUSY."""
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            await self._refuse_busy(play)
+            return await self.agents.open(play.head.session_id)
+
     # -- saying ----------------------------------------------------------------------------------
 
     async def say(self, play_id: str, utterance: Utterance, *, answer: bool = True) -> Receipt:
@@ -143,8 +144,9 @@ class Plays(Stories):
 
         Words whose key the story has taken before are a `duplicate`, and nothing happens.
         Without `answer` they only wait: the next answer takes them in.
-        Raises PlayError PLAY_ENDED, PLAY_QUEUE_FULL when too many wait already; StorageError
-        when they could not be saved (they are then kept in memory and tried again).
+        Raises PlayError PLAY_ENDED, PLAY_QUEUE_FULL when too many wait already, PLAY_PICTURES_FULL when
+        there is no room for what they show; StorageError when they could not be saved (they are then
+        kept in memory and tried again).
         """
         async with self.lock(play_id):
             play = await self._open(play_id)
@@ -155,12 +157,14 @@ class Plays(Stories):
             # Each of these wants an answer of its own; words that only wait are taken in together.
             if answer and len(agent.inbox.next_turn) >= self._max_waiting:
                 raise PlayError("Too many messages wait here already.", code="PLAY_QUEUE_FULL")
+            # Before the words that show them: a log never refers to what is not there.
+            await self._attachments.keep(play_id, play.owner, utterance.attachments, self.clock())
             waiting = len(agent.inbox.next_turn) + (1 if agent.status == "running" else 0)
             if answer:
                 agent.followup(spoken_message(utterance, utterance.key))
             else:
                 agent.inject(spoken_message(utterance, utterance.key, quiet=True))
-            await self.agents.services.journal.flush(session_id)
+            await self.agents.services.journal.secure(session_id)
             await self.table.commit(
                 Write("insert_spoken", {"play_id": play_id, "key": utterance.key, "at": self.clock()})
             )
@@ -169,7 +173,7 @@ class Plays(Stories):
     async def amend(self, play_id: str, key: str, utterance: Utterance | None) -> bool:
         """Change words that still wait, or take them back with None. False once they were claimed.
 
-        (Decision 26: what was admitted stays; the caller tells the author.)
+        (Decision 26: what was admitted stays; the caller tells the author.) Raises PlayError as `say` does.
         """
         async with self.lock(play_id):
             play = await self._open(play_id)
@@ -177,11 +181,21 @@ class Plays(Stories):
             if utterance is None:
                 changed = agent.inbox.remove(key)
             else:
-                quiet = any(m["id"] == key and is_quiet(m) for m in agent.inbox.next_step)
-                changed = agent.inbox.replace(key, spoken_message(utterance, key, quiet=quiet))
+                await self._attachments.keep(play_id, play.owner, utterance.attachments, self.clock())
+                before = _waiting_words(agent, key)
+                changed = before is not None and agent.inbox.replace(
+                    key, spoken_message(utterance, key, quiet=is_quiet(before), before=before)
+                )
             if changed:
-                await self.agents.services.journal.flush(agent.id)
+                await self.agents.services.journal.secure(agent.id)
             return changed
+
+    async def attached(self, play_id: str, key: str) -> frozenset[str] | None:
+        """The refs of what words have attached that still wait; None when they do not wait any more."""
+        async with self.lock(play_id):
+            agent = await self.agents.open(await self.current_session(await self.table.get(play_id)))
+            before = _waiting_words(agent, key)
+            return None if before is None else refs_of(before)
 
     async def stop(self, play_id: str) -> int:
         """Stop the answer that is being written. Returns how many messages wait behind it.
@@ -199,7 +213,8 @@ class Plays(Stories):
         async with self.lock(play_id):
             play = await self._open(play_id)
             agent = await self.agents.open(await self.current_session(play))
-            waiting = len(agent.inbox.next_turn) + len(agent.inbox.next_step)
+            aside = [message for message in agent.inbox.next_step if not belongs_here(message)]
+            waiting = len(agent.inbox.next_turn) + len(aside)
             if waiting:
                 agent.wake()
             return waiting
@@ -219,7 +234,7 @@ class Plays(Stories):
                 agent.inject(quietly(message))
             skipped = [message["id"] for message in waiting]
             agent.session.append(SKIPPED, {"messageIds": skipped}, ignorable=True)
-            await self.agents.services.journal.flush(agent.id)
+            await self.agents.services.journal.secure(agent.id)
             return len(waiting)
 
     # -- moving ------------------------------------------------------------------------------------
@@ -265,7 +280,7 @@ class Plays(Stories):
                 raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
             agent = await self._branch(play, self._parent(timeline, node))
             self._queue_again(agent, inputs)
-            await self.agents.services.journal.flush(agent.id)
+            await self.agents.services.journal.secure(agent.id)
             await self.table.commit(_owned(play_id, agent.id, "swipe", node_id))
             agent.wake()
             return Swiped("writing", agent.id)
@@ -315,7 +330,8 @@ class Plays(Stories):
             play, timeline = await self._movable(play_id, expected)
             agent = await self.agents.open(play.head.session_id)
             node = timeline.node(play.head.node_id) if play.head.node_id else None
-            aside, prompts = agent.inbox.next_step, agent.inbox.next_turn
+            aside = [message for message in agent.inbox.next_step if not belongs_here(message)]
+            prompts = agent.inbox.next_turn
             lost = lost_words(agent, node)
             if not lost and not aside and not prompts:
                 raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
@@ -325,7 +341,7 @@ class Plays(Stories):
                 fresh.send(message, "next-step", wake=False)
             for message in prompts:
                 fresh.send(message, "next-turn", wake=False)
-            await self.agents.services.journal.flush(fresh.id)
+            await self.agents.services.journal.secure(fresh.id)
             head = Head(fresh.id, play.head.node_id, play.head.variant_id)
             await self.table.commit(_owned(play_id, fresh.id, "path"), move_head(play, head))
             agent.inbox.clear()
@@ -334,11 +350,18 @@ class Plays(Stories):
 
     # -- inside ------------------------------------------------------------------------------------
 
+    def _full(self) -> PlayError:
+        return PlayError(
+            f"{self._max_open:,} stories are open here, and there may be no more. End one first.",
+            code="SESSION_SELECTION_LIMIT_REACHED",
+            limit=self._max_open,
+        )
+
     async def leave(self, agent: Agent | None) -> None:
         """What waited there has been carried over."""
         if agent is not None:
             agent.inbox.clear()
-            await self.agents.services.journal.flush(agent.id)
+            await self.agents.services.journal.secure(agent.id)
 
     async def _branch(self, play: Playthrough, after: Variant | None) -> Agent:
         """A continuation session after `after`, or a fresh one, with the head's selection and no queue."""
@@ -356,6 +379,11 @@ class Plays(Stories):
         for position, message in enumerate(inputs):
             last = position == len(inputs) - 1
             agent.send(again(message), "next-turn" if last else "next-step", wake=False)
+
+
+def _waiting_words(agent: Agent, key: str) -> Message | None:
+    waiting = (*agent.inbox.next_step, *agent.inbox.next_turn)
+    return next((message for message in waiting if message["id"] == key), None)
 
 
 def _owned(play_id: str, session_id: str, role: str, node_id: str | None = None) -> Write:

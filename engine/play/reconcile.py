@@ -18,7 +18,7 @@ from engine.errors import EngineError
 from engine.hooks import Scope
 from engine.ids import new_id
 from engine.play.carry import carry_over, key_of
-from engine.play.exchange import TurnRange, exchanges, is_human, is_skipped, words_since
+from engine.play.exchange import TurnRange, belongs_here, exchanges, is_human, is_skipped, words_since
 from engine.play.model import ExchangeEnded, ExchangeStarted, Head, Playthrough, Recovered, Timeline
 from engine.play.plays import Plays
 from engine.play.tables import move_head, note_waiting, remember, stand
@@ -117,7 +117,7 @@ class Reconciler:
         if swipe_of is None and is_skipped(events):
             return None
         interrupted = _cut_off(events[after + 1 :]) or (swipe_of is not None and learned.variant_id is None)
-        waiting = [*head.inbox.next_step, *head.inbox.next_turn]
+        waiting = [m for m in (*head.inbox.next_step, *head.inbox.next_turn) if not belongs_here(m)]
         unanswered = [*words_since(events, head.session.inherited_event_count, after), *waiting]
         # Words that came while a swipe wrote were said in its session.
         said = _said_at([*agent.session.own_events(), *head.session.own_events()])
@@ -135,7 +135,7 @@ class Reconciler:
     async def _learn(self, play_id: str, swipe_of: str | None, agent: Agent) -> _Learned:
         """Bring the tree up to date with the log of `agent`."""
         # The tree never points at what a crash could take away.
-        await self._plays.agents.services.journal.flush(agent.id)
+        await self._plays.agents.services.journal.secure(agent.id)
         play = await self._plays.table.get(play_id)
         timeline = await self._plays.table.timeline(play)
         if swipe_of is not None:
@@ -216,14 +216,18 @@ class Reconciler:
         for target in targets:
             queue = agent.inbox.next_step if target == "next-step" else agent.inbox.next_turn
             # The words that were being answered again carry new ids; only original ones go back.
-            moved += [(target, message) for message in queue if key_of(message) == message["id"]]
+            moved += [
+                (target, message)
+                for message in queue
+                if key_of(message) == message["id"] and not belongs_here(message)
+            ]
         standing = None
         if moved:
             standing = await self._plays.agents.open(play.head.session_id)
             for target, message in moved:
                 if not standing.inbox.knows(message["id"]):
                     standing.send(message, target, wake=False)
-            await self._plays.agents.services.journal.flush(standing.id)
+            await self._plays.agents.services.journal.secure(standing.id)
         agent.inbox.clear()
         return standing
 

@@ -7,7 +7,7 @@ story keeps its changes in order; a running turn holds none, so writing never bl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import structlog
@@ -92,6 +92,22 @@ class Stories:
             return None
         return next((n for n in timeline.path() if n.adopted.start_seq <= seq <= n.adopted.end_seq), None)
 
+    async def begun(self, play_id: str) -> bool:
+        """Whether anything was said in the story: its greeting stands then."""
+        return await self._begun(await self.table.get(play_id))
+
+    async def speakers(self, play_id: str) -> Mapping[str, str]:
+        """Who has spoken on the active path: names they spoke under, and whose each is (author ids)."""
+        view = await self.agents.services.journal.read(
+            await self.current_session(await self.table.get(play_id))
+        )
+        said = [event.data["source"] for event in view.events if event.type == "user/message"]
+        return {
+            source["persona"]: source.get("authorId", "")
+            for source in said
+            if source.get("kind") == "user" and source.get("persona")
+        }
+
     async def told(self, play_id: str, key: str) -> bool:
         """Whether a turn has taken these words up, and no rewind has set them aside since."""
         play = await self.table.get(play_id)
@@ -137,11 +153,24 @@ class Stories:
         await self._refuse_busy(play)
         return play, await self.table.timeline(play)
 
-    async def _refuse_busy(self, play: Playthrough) -> None:
+    async def _busy(self, play: Playthrough) -> bool:
         agent = self.agents.get(play.head.session_id)
         running = agent is not None and agent.status == "running"
-        if running or await self.table.swipe(play.id):
+        return running or await self.table.swipe(play.id) is not None
+
+    async def _refuse_busy(self, play: Playthrough) -> None:
+        if await self._busy(play):
             raise PlayError("An answer is being written.", code="PLAY_BUSY")
+
+    async def _begun(self, play: Playthrough) -> bool:
+        """Whether anything was said: the greeting stands then."""
+        agent = await self.agents.open(play.head.session_id)
+        return (
+            play.head.node_id is not None
+            or agent.status == "running"
+            or agent.inbox.has_pending
+            or any(event.type == "user/message" for event in agent.session.events())
+        )
 
     @staticmethod
     def _node(timeline: Timeline, node_id: str) -> Node:

@@ -51,6 +51,16 @@ class PlayTable:
             return None
         return row["play_id"], row["swipe_node"] if row["role"] == "swipe" else None
 
+    async def open_count(self, owner: str) -> int:
+        """How many stories of a library have not ended."""
+        row = await self._store.fetch_one("count_open_plays", owner=owner)
+        return int(row["count"]) if row else 0
+
+    async def session_count(self, play_id: str) -> int:
+        """How many sessions a story has, of all its branches."""
+        row = await self._store.fetch_one("count_play_sessions", play_id=play_id)
+        return int(row["count"]) if row else 0
+
     async def unfinished(self) -> list[tuple[str, str]]:
         """(story, session) of those that a restart has to look at."""
         return [(row["play_id"], row["session_id"]) for row in await self._store.fetch("unfinished_plays")]

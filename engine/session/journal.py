@@ -154,6 +154,14 @@ class Journal:
         """
         await self._writer(session_id).flush()
 
+    async def secure(self, session_id: str) -> None:
+        """As `flush`, but a failure in the background is no answer: what failed then is tried again now.
+
+        For those who ask whether it is safe to go on. A disk that was full an hour ago, while nobody
+        waited for it, must not fail them today.
+        """
+        await self._writer(session_id).secure()
+
     async def close(self, session_id: str) -> None:
         """Write the rest and let the session go. Nothing happens when it is not live.
 

@@ -17,6 +17,7 @@ __all__ = [
     "SYSTEM_SOURCE",
     "Message",
     "assistant_message",
+    "developer_message",
     "message_text",
     "reasoning_block",
     "system_message",
@@ -57,6 +58,13 @@ def user_message(
 def system_message(message_id: str, content: str | Iterable[Json]) -> FrozenDict:
     """A system prompt. Empty text gives a message without blocks, which derives to nothing."""
     return _message(message_id, "system", content or (), SYSTEM_SOURCE)
+
+
+def developer_message(
+    message_id: str, content: str | Iterable[Json], source: Mapping[str, Any]
+) -> FrozenDict:
+    """What the program tells the model of itself: blocks `tool-addition` and `tool-removal`, or text."""
+    return _message(message_id, "developer", content, source)
 
 
 def assistant_message(

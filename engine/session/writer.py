@@ -66,6 +66,11 @@ class Writer:
             await asyncio.wait({drain})
         self._check()
 
+    async def secure(self) -> None:
+        """As `flush`, but what failed in the background is not raised: it is tried again now."""
+        self._failure = None
+        await self.flush()
+
     async def finish(self) -> None:
         """Store everything, also what is appended meanwhile. Does nothing for a lost session."""
         while self._lost is None and self.durable < self.session.seq:

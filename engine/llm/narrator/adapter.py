@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from engine.cancel import CancelToken
@@ -35,8 +35,11 @@ NAP_SECONDS = 0.1
 CJK_PIECE = 2  # characters of a "word" where words are not written apart
 
 _WORD = re.compile(r"\S+\s*|\s+")
+# Bounded by Latin letters and digits: in Chinese a roll stands between other characters without a space.
 _DICE = re.compile(
-    r"(?<![\w.])\d{0,3}d\d{1,4}(?:(?:kh|kl|dh|dl)\d{1,2}|!)?(?:\s*[+-]\s*\d{1,3})?(?!\w)", re.IGNORECASE
+    r"(?<![a-z0-9_.])\d{0,3}d(?:\d{1,4}|%)(?:(?:kh|kl|dh|dl)\d{1,2}|!|adv|dis)?"
+    r"(?:\s*[+-]\s*\d{1,3})?(?![a-z0-9_])",
+    re.IGNORECASE,
 )
 _DICE_TOOL = "dice"
 _SUMMARY = "compaction"
@@ -143,12 +146,22 @@ def _dice_call(request: LlmRequest, scene: Scene) -> str | None:
     """JSON arguments for the dice tool, if it is there, a roll was asked for, and none was made yet."""
     tool = next((tool for tool in request.tools if tool.get("name") == _DICE_TOOL), None)
     asked = _DICE.search(scene.last.text)
-    if tool is None or asked is None or not request.messages or request.messages[-1]["role"] != "user":
+    if tool is None or asked is None or _was_rolled(request.messages):
         return None
     properties = tool.get("parameters", {}).get("properties", {})
     texts = [name for name, schema in properties.items() if schema.get("type") == "string"]
     name = texts[0] if texts else "expression"
     return dumps({name: "".join(asked.group().split()).lower()}).decode("ascii")
+
+
+def _was_rolled(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a tool has answered since somebody spoke. Facts that changed since are said by nobody."""
+    for message in reversed(messages):
+        if message["role"] == "tool":
+            return True
+        if message["role"] == "user" and message.get("source", {}).get("kind", "user") == "user":
+            return False
+    return True
 
 
 def _call(scene: Scene, arguments: str) -> list[Chunk]:

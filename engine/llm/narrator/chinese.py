@@ -100,6 +100,7 @@ def _slots(scene: Scene, rng: random.Random) -> dict[str, str]:
         "memory": rng.choice(things) if things else "",
         "lore": next((line for line in lore if not any(plain(line) in told for told in scene.spoken)), ""),
         "other": others[-1] if others else "",
+        "shown": f"`{scene.shown}`" if scene.shown else "",
         "roll": " ".join((scene.result or "").replace("*", "×").split())[:200],
     }
 

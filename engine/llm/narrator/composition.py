@@ -76,8 +76,8 @@ def _reaction(composer: Composer, scene: Scene, kind: str, language: Language) -
     """What the character does and says at once; it takes up something that the person said or did."""
     lines, echoes, answers = language.stock.lines, language.stock.echoes, language.stock.answers
     told = composer.line(lines["rolls"]) if scene.result is not None else ""
-    if not told and scene.picture:
-        told = composer.line(lines["pictures"])
+    if not told and (scene.picture or scene.shown):
+        told = composer.line(lines["shown"], lines["pictures"] if scene.picture else ())
     if not told and composer.has("deed"):
         told = composer.line(lines["deeds"])
     if not told and composer.has("other") and composer.chance(0.3):

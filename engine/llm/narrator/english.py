@@ -54,6 +54,7 @@ def _slots(scene: Scene, rng: random.Random) -> dict[str, str]:
         "lore_cap": capital(lore),
         "other": others[-1] if others else "",
         "self_says": _self(scene, rng),
+        "shown": f"`{scene.shown}`" if scene.shown else "",
         "roll": " ".join((scene.result or "").replace("*", "×").split())[:200],
     }
 

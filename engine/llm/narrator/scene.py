@@ -11,7 +11,17 @@ from typing import Any
 from engine.llm.adapter import LlmRequest, Message
 from engine.llm.narrator.stock import load
 
-__all__ = ["Line", "Scene", "estimate_tokens", "is_cjk", "is_notes", "read_line", "read_scene", "sentences"]
+__all__ = [
+    "Line",
+    "Scene",
+    "attached",
+    "estimate_tokens",
+    "is_cjk",
+    "is_notes",
+    "read_line",
+    "read_scene",
+    "sentences",
+]
 
 NARRATOR = "The narrator"
 """Who speaks when the request names no character."""
@@ -22,6 +32,10 @@ RECENT_ANSWERS = 6
 LORE_LIMIT = 220
 """Longer sentences are explanations for a model, not something that a character says."""
 
+SHOWN_LIMIT = 60
+"""Characters of a file's name that are said."""
+
+_FILE = re.compile(r"\A\[file: ([^\]\n]+)\]")
 _CHARACTER = re.compile(r"^[ \t]*Character:[ \t]*(.{1,80}?)[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(r"\A([^\n:：*\"“]{1,48})[:：][ \t]*")
 _OUT_OF_CHARACTER = re.compile(r"[(（]{2}|\booc\b", re.IGNORECASE)
@@ -54,7 +68,8 @@ class Scene:
     """A request, read. `lines` are all user messages, oldest first.
 
     `lore` are sentences of the prompt that touch on what was just said, the closest first.
-    `spoken` are the sentences of the latest answers, bare of marks, in lower case.
+    `spoken` are the sentences of the latest answers, bare of marks, in lower case. `picture` says that a
+    picture was shown since the last answer, and `shown` is the name of the last thing that was.
     """
 
     character: str
@@ -63,6 +78,7 @@ class Scene:
     lore: tuple[str, ...]
     spoken: frozenset[str]
     picture: bool
+    shown: str
     result: str | None
     seed: int
 
@@ -95,14 +111,16 @@ def read_scene(request: LlmRequest) -> Scene:
     answers = [_text(message) for message in messages if message["role"] == "assistant"]
     spoken = {plain(sentence) for answer in answers[-RECENT_ANSWERS:] for sentence in sentences(answer)}
     last = messages[-1] if messages else {"role": ""}
+    kinds, shown = _shown(messages)
     return Scene(
         character=named[0] if named else NARRATOR,
         lines=lines,
         prompt=prompt,
         lore=_lore(prompt, lines[-1].text if lines else ""),
         spoken=frozenset(spoken),
-        picture=bool(users) and any(block["type"] == "image" for block in users[-1]["content"]),
-        result=_text(last) if last["role"] == "tool" else None,
+        picture="image" in kinds,
+        shown=shown,
+        result=_text(last) if last["role"] == "tool" and not last.get("isError") else None,
         seed=_seed(request, lines),
     )
 
@@ -143,17 +161,41 @@ def _is_said(message: Message) -> bool:
     return bool(message["role"] == "user" and kind == "user")
 
 
+def _shown(messages: Sequence[Message]) -> tuple[set[str], str]:
+    """What kinds of blocks people's messages since the last answer have, and the name of the last thing."""
+    answers = [place for place, message in enumerate(messages) if message["role"] == "assistant"]
+    new = [message for message in messages[answers[-1] + 1 if answers else 0 :] if _is_said(message)]
+    kinds = {block["type"] for message in new for block in message["content"]}
+    names = [name for message in new for name in attached(message)]
+    # Between backticks; and a picture's description is not its name.
+    name = names[-1].replace("`", "'").partition(" (")[0].strip() if names else ""
+    return kinds, name if len(name) <= SHOWN_LIMIT else name[: SHOWN_LIMIT - 1] + "…"
+
+
 def _text(message: Mapping[str, Any]) -> str:
     return "".join(block["text"] for block in message.get("content", ()) if block["type"] == "text")
 
 
 def read_line(message: Message) -> Line:
     """Who said it, as far as the message names them, and the words."""
-    text = _text(message).strip()
+    # The first block is what was said; what follows is what was attached.
+    text = _text({"content": message["content"][:1]}).strip()
     label = _LABEL.match(text)
     if label is None:
         return Line("", text)
     return Line(label.group(1).strip(), text[label.end() :].strip())
+
+
+def attached(message: Message) -> Sequence[str]:
+    """The names of what somebody attached to their words."""
+    names = []
+    for block in message["content"]:
+        text_file = _FILE.match(block["text"]) if block["type"] == "text" else None
+        if block["type"] in ("image", "file"):
+            names.append(block["attachment"].get("name", ""))
+        elif text_file is not None:
+            names.append(text_file.group(1))
+    return [name for name in names if name]
 
 
 def _lore(prompt: str, said: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from engine.llm.adapter import Message
-from engine.llm.narrator.scene import is_cjk, is_notes, read_line, sentences
+from engine.llm.narrator.scene import attached, is_cjk, is_notes, read_line, sentences
 
 __all__ = ["summarise"]
 
@@ -43,7 +43,8 @@ def summarise(messages: Sequence[Message], character: str) -> str:
 
 
 def _quotes(message: Message, character: str) -> Iterator[tuple[str, str]]:
-    """(speaker, words): the first sentence of what was said, or what earlier notes quote."""
+    """(speaker, words): the first sentence of what was said and the names of what was shown with it, or what
+    earlier notes quote."""
     if is_notes(message):
         for quote in _EARLIER.findall(_said(message)):
             speaker, mark, words = quote.partition(": ")
@@ -51,8 +52,10 @@ def _quotes(message: Message, character: str) -> Iterator[tuple[str, str]]:
         return
     line = read_line(message)
     first = next(iter(sentences(line.text if _said(message) else "")), "")
-    if first:
-        words = first if len(first) <= QUOTED else first[: QUOTED - 1] + "…"
+    words = first if len(first) <= QUOTED else first[: QUOTED - 1] + "…"
+    if message["role"] == "user" and (names := attached(message)):
+        words = " ".join([*filter(None, [words]), *(f"[{name}]" for name in names)])
+    if words:
         yield (character if message["role"] == "assistant" else line.speaker), words
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ConfigDict
+
 from engine.agent import Agents, Section, Services, SystemPrompt
+from engine.agent.tools import Tool, ToolArguments, ToolCall, ToolOutcome
 from engine.cancel import CancelToken
-from engine.hooks import Hooks, Scope
+from engine.hooks import Hooks, Next, Scope
 from engine.llm import CallConfig, Llm, LlmRequest, ModelInfo, RetryPolicy
 from engine.session import (
     Journal,
@@ -88,6 +91,12 @@ class ScriptedAdapter:
         pass
 
 
+class Anything(ToolArguments):
+    """Takes whatever comes: for tests that are about something else."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class World:
     """Everything that one test needs, over a store that outlives a "crash"."""
 
@@ -112,7 +121,26 @@ class World:
         )
         self.agents = Agents(self.services)
         self.frames: list[Any] = []
+        self.on_for_all: set[str] = set()
         self.on("agent/assistant-stream", lambda _, frame: self.frames.append(frame))
+
+    def tool(self, name: str, body: Callable[..., Awaitable[str]], **details: Any) -> None:
+        """A tool whose body is `body(raw arguments, token) -> text`; every session has it on."""
+
+        async def run(arguments: Any, call: ToolCall) -> ToolOutcome:
+            return ToolOutcome(await body(call.raw, call.token))
+
+        self.add_tool(Tool(name, f"{name}.", run, details.pop("arguments", Anything), **details))
+
+    def add_tool(self, tool: Tool) -> None:
+        """A tool that every session has on."""
+        self.services.tools.register(tool, owner=self.owner)
+        if not self.on_for_all:
+            self.on("tools/available", self._with_ours)
+        self.on_for_all.add(tool.name)
+
+    async def _with_ours(self, session: Session, proceed: Next) -> set[str]:
+        return {*await proceed(), *self.on_for_all}
 
     def on(self, hook: str, fn: Callable[..., Any]) -> None:
         self.hooks.on(hook, fn, owner=self.owner)

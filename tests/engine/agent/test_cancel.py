@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.agent import RequestProposal, Tool
+from engine.agent import RequestProposal
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError
 from engine.hooks import Next
@@ -90,7 +90,7 @@ async def test_a_stop_while_a_tool_runs_answers_the_call_and_ends_the_turn() -> 
         await asyncio.Event().wait()
         return "never"
 
-    world.services.tools.register(Tool("wait", "Wait.", {}, wait), owner=world.owner)
+    world.tool("wait", wait)
     agent.followup(u("hi"))
     await started.wait()
     agent.cancel(USER)
@@ -117,7 +117,7 @@ async def test_a_stop_from_the_settlement_starts_no_tool() -> None:
         if event.type == "assistant/message":
             agent.cancel(USER)
 
-    world.services.tools.register(Tool("look", "Look.", {}, look), owner=world.owner)
+    world.tool("look", look)
     agent.session.observe(stop)
     agent.followup(u("hi"))
     await agent.when_idle()

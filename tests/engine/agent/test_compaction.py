@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from engine.agent import Agent, Compactor, Tool
+from engine.agent import Agent, Compactor
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError
 from engine.llm import CallConfig, Llm, LlmRequest, ModelInfo
@@ -162,7 +162,7 @@ async def test_oversized_results_are_shortened_first_and_that_may_be_enough() ->
     async def body(arguments: str, token: CancelToken) -> str:
         return "x" * 20_000
 
-    world.services.tools.register(Tool("look", "Look.", {"type": "object"}, body), owner=world.owner)
+    world.tool("look", body)
     # when the step after it would be too long
     agent = await world.told("a")
     # then the result is shortened, and nothing is summed up

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agent import Inbox, Tool
+from engine.agent import Inbox
 from engine.agent.inbox import SPLICED
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError, AppendRefused, SessionCorrupt
@@ -81,7 +81,7 @@ async def test_steering_during_a_tool_is_in_the_next_request() -> None:
         agent.steer(u("S"))
         return "a door"
 
-    world.services.tools.register(Tool("look", "Look.", {}, look), owner=world.owner)
+    world.tool("look", look)
     agent.followup(u("hi"))
     await agent.when_idle()
     assert world.adapter.requests[0][-1] == "user:hi"
@@ -151,6 +151,16 @@ async def test_a_wake_with_nothing_to_answer_is_a_turn_without_a_step() -> None:
     agent.wake()
     await agent.when_idle()
     assert order(agent.session) == ["turn/start", "turn/end completed"]
+    assert world.adapter.requests == []
+
+
+async def test_words_that_are_taken_back_before_the_claim_leave_a_turn_without_a_step() -> None:
+    world = World(says("never"))
+    agent = await world.agents.create("s")
+    world.on("agent/inbox/inserted", lambda _, message: agent.inbox.remove(message["id"]))
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    assert order(agent.session) == ["insert", "cancel", "turn/start", "turn/end completed"]
     assert world.adapter.requests == []
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from engine.agent import Decision
+from engine.agent import Decision, PreStep, Section
 from engine.cancel import CancelCause
-from engine.errors import AgentError
+from engine.errors import AgentError, AppendRefused
 from tests.engine.agent.harness import Pause, World, calls, derived, fails, order, says, u
 
 PLAIN = [
@@ -332,3 +334,99 @@ async def test_a_disposed_agent_takes_nothing() -> None:
     with pytest.raises(AgentError) as refused:
         agent.followup(u("hi"))
     assert refused.value.error_code == "AGENT_DISPOSED"
+
+
+async def test_a_listener_that_breaks_the_recovery_ends_the_turn_with_its_error() -> None:
+    world = World(fails("SERVER"), says("never"))
+
+    def broken(payload: object, proceed: object) -> None:
+        raise ValueError("no recovery today")
+
+    world.on("agent/request-error", broken)
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    assert len(world.adapter.requests) == 1
+    error = agent.session.events()[-1].data["reason"]["error"]
+    assert error == {"message": "no recovery today", "code": "UNKNOWN"}
+    assert "assistant/attempt" in order(agent.session)
+
+
+@pytest.mark.parametrize("refused", ["assistant/message", "assistant/attempt"])
+async def test_an_attempt_that_the_log_does_not_take_is_abandoned_and_the_turn_says_so(
+    refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(says("one"))
+    agent = await world.agents.create("s")
+    append = agent.session.append
+
+    def refusing(event_type: str, *args: Any, **options: Any) -> Any:
+        if event_type == refused:
+            raise AppendRefused("the log is full", category="test")
+        return append(event_type, *args, **options)
+
+    async def broken(payload: object, proceed: Any) -> AsyncIterator[Any]:
+        async for chunk in proceed():
+            yield chunk
+            if refused == "assistant/attempt":
+                raise ValueError("a broken listener")
+
+    monkeypatch.setattr(agent.session, "append", refusing)
+    world.on("llm/stream", broken)
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    assert [frame["outcome"] for frame in world.frames if frame["kind"] == "end"] == [{"kind": "abandoned"}]
+    assert order(agent.session)[-2:] == ["step/end", "turn/end error"]
+    # both are told: what went wrong, and that it could not be written down
+    message = agent.session.events()[-1].data["reason"]["error"]["message"]
+    both = "the log is full: a broken listener"
+    assert message == ("the log is full" if refused == "assistant/message" else both)
+
+
+async def test_a_call_that_was_cut_off_at_the_limit_is_dropped_and_its_text_kept() -> None:
+    call = [dict(chunk) | {"index": 1} for chunk in calls("dice", "{")[:3]]
+    cut = [*says("I throw")[:3], *call, {"type": "finish", "reason": {"kind": "max-tokens"}}]
+    world = World(cut, says("never"))
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    assert len(world.adapter.requests) == 1
+    assert order(agent.session)[-3:] == ["assistant I throw", "step/end", "turn/end max-tokens"]
+    assert not any(event.type == "tool/call" for event in agent.session.events())
+
+
+async def test_a_turn_that_was_cut_short_stays_so_though_a_later_step_is_whole() -> None:
+    pause = Pause()
+    world = World([pause, *says("long", finish="max-tokens")], says("whole"))
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await pause.reached.wait()
+    agent.steer(u("go on"))
+    pause.opened.set()
+    await agent.when_idle()
+    assert order(agent.session)[-3:] == ["assistant whole", "step/end", "turn/end max-tokens"]
+
+
+async def test_what_was_claimed_is_that_step_s_only() -> None:
+    # (cases 77 and 78: keywords are looked for in what was claimed, and never in what was rejected)
+    world = World(says("ok"))
+    seen: list[list[str]] = []
+    world.services.prompt.section(
+        Section("lore", 1, lambda context: seen.append([m["id"] for m in context.claimed]) or ""),
+        owner=world.owner,
+    )
+    rejecting = True
+
+    async def reject(payload: PreStep, proceed: Any) -> Decision:
+        decision: Decision = Decision("reject") if rejecting else await proceed()
+        return decision
+
+    world.on("agent/pre-step", reject)
+    agent = await world.agents.create("s")
+    agent.followup(u("dragon"))
+    await agent.when_idle()
+    rejecting = False
+    agent.followup(u("hello"))
+    await agent.when_idle()
+    assert seen == [["dragon"], ["hello"]]
+    assert derived(agent.session)[1:] == ["user:hello", "assistant:ok"]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from engine.agent import AssembleContext, Assembly, Context, Part, Section, Tool
+from engine.agent import AssembleContext, Assembly, Context, Decision, Part, PreStep, Section
 from engine.agent.projection import SNAPSHOT_KIND
 from engine.cancel import CancelCause
 from engine.errors import AgentError
 from engine.hooks import Next, Scope
 from engine.llm import CallConfig
-from engine.session import message_text, system_message
+from engine.session import Message, message_text, system_message
 from tests.engine.agent.harness import Pause, World, calls, derived, fails, order, says, u
 
 HEADING = "Current facts; this list replaces every earlier one:"
@@ -160,6 +161,121 @@ async def test_a_retry_repeats_facts_only_when_they_changed() -> None:
     await turn(agent, "a")
     assert snapshots(agent) == [f"{HEADING}\n\nrain", f"{HEADING}\n\nsun"]
     assert order(agent.session).count("user a") == 1
+
+
+def edits(world: World, edit: Callable[[Sequence[Message]], Sequence[Message]]) -> None:
+    """Pre-step lets in what `edit` makes of the proposed messages."""
+
+    async def listen(payload: PreStep, proceed: Next) -> Decision:
+        decision: Decision = await proceed()
+        return replace(decision, messages=edit(decision.messages))
+
+    world.on("agent/pre-step", listen)
+
+
+def is_facts(message: Message) -> bool:
+    return message["source"]["kind"] == SNAPSHOT_KIND
+
+
+async def test_facts_stay_where_pre_step_put_them_and_are_of_the_moment_of_admission() -> None:
+    world = World(says("ok"))
+    facts = Facts(world, weather="rain")
+    edits(world, lambda messages: sorted(messages, key=lambda m: not is_facts(m)))
+
+    changes = ["sun"]
+
+    async def change(proposal: object, proceed: Next) -> Any:
+        facts.texts["weather"] = changes[-1]
+        return await proceed()
+
+    proposed: list[str] = []
+
+    def look(payload: PreStep, proceed: Next) -> Any:
+        proposed.extend(message["id"] for message in payload.messages)
+        return proceed()
+
+    world.on("agent/pre-step", look)
+    agent = await world.agents.create("s")
+    await turn(agent, "a")
+    assert world.adapter.requests[0][1:] == [f"user:{HEADING}\n\nrain", "user:a"]
+    # unchanged facts are the very message that was proposed
+    assert [e.data["id"] for e in agent.session.events() if e.type == "user/message"] == proposed[::-1]
+    # changed ones are another one in its place
+    world.on("agent/request", change)
+    facts.texts["weather"] = "snow"
+    await turn(agent, "b")
+    assert world.adapter.requests[1][-2:] == [f"user:{HEADING}\n\nsun", "user:b"]
+    # and where nothing was proposed, they come last
+    changes.append("fog")
+    await turn(agent, "c")
+    assert world.adapter.requests[2][-2:] == ["user:c", f"user:{HEADING}\n\nfog"]
+
+
+async def test_facts_that_pre_step_left_out_stay_out_also_on_a_retry() -> None:
+    world = World(fails("SERVER"), says("ok"))
+    Facts(world, weather="rain")
+    edits(world, lambda messages: [m for m in messages if not is_facts(m)])
+    agent = await world.agents.create("s")
+    await turn(agent, "a")
+    assert (snapshots(agent), len(world.adapter.requests)) == ([], 2)
+
+
+async def test_required_facts_come_back_though_pre_step_left_them_out() -> None:
+    world = World(says("ok"))
+    facts = Facts(world, weather="rain")
+    world.services.prompt.context(Context("place", 1, "inn", required=True), owner=world.owner)
+    edits(world, lambda messages: [m for m in messages if not is_facts(m)])
+    agent = await world.agents.create("s")
+    await turn(agent, "a")
+    assert snapshots(agent) == [f"{HEADING}\n\nrain\n\ninn"]
+    assert world.adapter.requests[0][-1].endswith("inn")
+    # while the required ones are known, the others may be left out
+    facts.texts["weather"] = "sun"
+    await turn(agent, "b")
+    assert len(snapshots(agent)) == 1
+
+
+async def test_facts_that_pre_step_rewrote_are_the_real_ones_again() -> None:
+    world = World(says("ok"))
+    Facts(world, weather="rain")
+    edits(world, lambda messages: [u("lies", m["id"]) if is_facts(m) else m for m in messages])
+    agent = await world.agents.create("s")
+    await turn(agent, "a")
+    assert world.adapter.requests[0][1:] == ["user:a", f"user:{HEADING}\n\nrain"]
+
+
+async def test_facts_that_come_up_only_at_admission_are_appended() -> None:
+    world = World(says("ok"))
+    agent = await world.agents.create("s")
+
+    async def change(proposal: object, proceed: Next) -> Any:
+        world.services.prompt.context(Context("place", 1, "inn", required=True), owner=world.owner)
+        return await proceed()
+
+    world.on("agent/request", change)
+    await turn(agent, "a")
+    assert world.adapter.requests[0][1:] == ["user:a", f"user:{HEADING}\n\ninn"]
+
+
+async def test_a_retry_sends_facts_again_that_a_compaction_took_away() -> None:
+    world = World(says("ok"), fails("SERVER"), says("ok"))
+    Facts(world, weather="rain")
+    agent = await world.agents.create("s")
+    await turn(agent, "a")
+
+    async def compacted(payload: Any, proceed: Next) -> str:
+        nodes = list(agent.session.surface.nodes)[1:]
+        agent.session.append(
+            "user/message",
+            dict(u("It rained.", "sum")) | {"source": {"kind": "summary"}},
+            surface_op={"op": "replace", "startSeq": nodes[0], "endSeq": nodes[-1]},
+            source_event_seqs=nodes,
+        )
+        return "retry"
+
+    world.on("agent/request-error", compacted)
+    await turn(agent, "b")
+    assert world.adapter.requests[2][1:] == ["user:It rained.", f"user:{HEADING}\n\nrain"]
 
 
 async def test_changed_facts_alone_spend_no_call() -> None:
@@ -373,7 +489,7 @@ async def test_a_tool_that_comes_later_changes_the_header() -> None:
         return ""
 
     for name in ("z", "a"):
-        world.services.tools.register(Tool(name, "", {}, body), owner=world.owner)
+        world.tool(name, body)
     await turn(agent, "b")
     await turn(agent, "c")
     headers = [e.data for e in agent.session.events() if e.type == "request/header"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agent import Agent, Tool
+from engine.agent import Agent
 from engine.agent.recovery import DEAD, REQUEUED, unadmitted, was_cut_off
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import StorageError
@@ -190,7 +190,7 @@ async def test_a_call_that_the_crash_left_open_is_answered(started: bool, code: 
         await asyncio.Event().wait()
         return "never"
 
-    world.services.tools.register(Tool("wait", "Wait.", {}, wait), owner=world.owner)
+    world.tool("wait", wait)
     agent.followup(u("hi"))
     await running.wait()
     if not started:  # the process died before the call was recorded
@@ -296,7 +296,7 @@ async def played() -> Session:
         agent.inject(u("aside"))
         return "a door"
 
-    world.services.tools.register(Tool("look", "Look.", {}, look), owner=world.owner)
+    world.tool("look", look)
     agent = await world.agents.create("s")
     for text in "abcd":
         agent.followup(u(text))

@@ -146,3 +146,67 @@ def test_a_mistake_is_named_with_its_place(text: str, named: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Catalogue.load(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "sees"),
+    [
+        ("openai", "gpt-4.1-mini", True),
+        ("openai", "gpt-5.2", True),
+        ("openai", "gpt-4o-mini", True),
+        ("openai", "gpt-4o-audio-preview", False),
+        ("openai", "o3", True),
+        ("openai", "o4-mini", True),
+        ("openai", "o3-mini", False),
+        ("openai", "o1-preview", False),
+        ("openai", "gpt-3.5-turbo", False),
+        ("openai", "deepseek-chat", False),
+        ("deepseek", "deepseek-chat", False),
+        ("deepseek", "whatever-comes-next", False),
+        ("anthropic", "claude-haiku-4-5", True),
+        ("openrouter", "anthropic/claude-sonnet-4.5", True),
+        ("openrouter", "google/gemini-2.5-flash", True),
+        ("openrouter", "openai/gpt-4o", True),
+        ("openrouter", "openai/gpt-4-turbo", True),
+        ("openrouter", "openai/gpt-4.1", True),
+        ("openrouter", "openai/gpt-4", False),
+        ("openrouter", "openai/gpt-4-0314", False),
+        ("openrouter", "openai/gpt-oss-120b", False),
+        ("openrouter", "openai/o4-mini", True),
+        ("openrouter", "openai/o3-mini", False),
+        ("openrouter", "qwen/qwen2.5-vl-72b-instruct", True),
+        ("openrouter", "deepseek/deepseek-chat", False),
+        ("llama.cpp", "gemma-3-12b", False),
+        ("nobody", "unheard-of", False),
+    ],
+)
+def test_which_models_see(provider: str, model: str, sees: bool) -> None:
+    assert ("image" in Catalogue.load(SHIPPED).find(provider, model).modalities) is sees
+
+
+def test_users_say_what_their_own_model_is() -> None:
+    own = Catalogue.parse(
+        """
+        [[model]]
+        provider = "llama.cpp"
+        model = "gemma-3*"
+        context_window = 16_384
+        modalities = ["text", "image"]
+        images = { max_count = 2 }
+        price = { input = 0.1, output = 0.2 }
+        """
+    )
+    found = Catalogue.load(SHIPPED).extended(own).find("llama.cpp", "Gemma-3-12B-it")
+    assert (found.context_window, found.modalities) == (16_384, {"text", "image"})
+    assert found.price == Price(input=0.1, output=0.2)
+    # what the program itself takes stays known
+    assert found.images.max_count == 2
+    assert "image/webp" not in found.images.formats
+    assert found.dialect.effort == "template"
+
+
+@pytest.mark.parametrize("wrong", ['["text", "images"]', '"image"', "[1]"])
+def test_a_misspelt_modality_is_refused(wrong: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Catalogue.parse(f'[[model]]\nmodel = "m"\nmodalities = {wrong}')
+    assert "modalities" in refused.value.message

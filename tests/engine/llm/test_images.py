@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.llm import CallConfig, ImageLimits, LlmRequest, ModelInfo
+from engine.llm import CallConfig, ImageLimits, LlmRequest, ModelInfo, has_pictures, wanted_pictures
 from engine.llm.images import media_type, visible_pictures
 from tests.engine.llm.server import message
 
@@ -111,3 +111,28 @@ def test_the_limits_always_hold(sizes: list[int], each: int, total: int, count: 
     assert len(sent) <= count
     assert all(len(images[key]) <= each for key in sent)
     assert sum(len(images[key]) for key in sent) <= total
+
+
+@given(
+    st.lists(st.tuples(st.integers(8, 60), st.sampled_from(("user", "tool")), st.booleans()), max_size=8),
+    st.integers(0, 60),
+    st.integers(0, 120),
+    st.integers(0, 5),
+)
+def test_the_bytes_that_are_fetched_are_those_that_are_sent(
+    pictures: list[tuple[int, str, bool]], each: int, total: int, count: int
+) -> None:
+    info = limited(max_bytes=each, max_total_bytes=total, max_count=count)
+    messages, images = [], {}
+    for n, (size, role, offloaded) in enumerate(pictures):
+        block = image(str(n), offloaded=True) if offloaded else image(str(n))
+        messages.append(spoken(block | {"attachment": block["attachment"] | {"bytes": size}}, role=role))
+        images[str(n)] = PNG[:8] + bytes(size - 8)
+    assert set(wanted_pictures(messages, info)) == seen(*messages, info=info, **images)
+    assert wanted_pictures(messages, ModelInfo("p", "m")) == ()
+
+
+def test_pictures_of_users_are_noticed() -> None:
+    assert has_pictures([spoken(image("a")), message("user", "Hello.")])
+    assert not has_pictures([message("user", "Hello."), spoken(image("a"), role="tool")])
+    assert not has_pictures([spoken(image("a", offloaded=True))])

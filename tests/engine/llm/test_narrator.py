@@ -181,6 +181,44 @@ async def test_a_picture_is_noticed_and_nothing_is_made_up_about_it() -> None:
     assert "picture" in answer or "image" in answer
 
 
+def attached(*names: str, said: str = "Ana: Look at this.") -> dict[str, Any]:
+    blocks = [{"type": "image", "attachment": {"attachmentId": name, "name": name}} for name in names]
+    shown = message("user", said)
+    return shown | {"content": [*shown["content"], *blocks]}
+
+
+@pytest.mark.parametrize("said", ["Ana: Look at this.", "Ana:", "Ana: *holds it out*", "安娜：看看这个。"])
+async def test_what_is_shown_is_named_every_time(said: str) -> None:
+    for session in range(20):
+        answer = await say(attached("old_key.png (a rusty key)", said=said), session=f"s_{session}")
+        assert "`old_key.png`" in answer
+        assert "rusty" not in answer
+
+
+async def test_of_several_things_the_last_is_named_whoever_showed_it() -> None:
+    answer = await say(attached("a.png", "b.png"), "Ben: What do you make of it?")
+    assert "`b.png`" in answer
+
+
+async def test_what_was_shown_before_the_last_answer_is_not_named_again() -> None:
+    assert "a.png" not in await say(attached("a.png"), message("assistant", "I see."), "Ana: And now?")
+
+
+async def test_a_file_is_named_and_its_text_is_not_taken_for_what_was_said() -> None:
+    shown = message("user", "Ana: Read this.")
+    note = "[file: note.txt]\nI lost the lighthouse.\n[end of note.txt]"
+    shown["content"] = [*shown["content"], {"type": "text", "text": note}]
+    answer = await say(shown)
+    assert "`note.txt`" in answer
+    assert "lighthouse" not in answer
+
+
+async def test_a_name_cannot_break_out_of_its_marks() -> None:
+    answer = await say(attached("a`*b*`{user}<x|y>.png" + "z" * 100))
+    assert "`a'*b*'{user}<x|y>.png" in answer
+    assert "z" * 60 not in answer
+
+
 async def test_the_narrator_without_a_name_begins_its_sentences_with_a_large_letter() -> None:
     for session in range(30):
         answer = await say("Good evening to you.", system="", session=f"s_{session}")
@@ -335,6 +373,9 @@ async def test_there_is_one_model_and_its_name_is_honest() -> None:
         ("Ana: d20 please", "d20"),
         ("Ana: /roll 4D6KH3", "4d6kh3"),
         ("Ana: 1d20 - 1", "1d20-1"),
+        ("Ana: d20adv + 5, then", "d20adv+5"),
+        ("Ana: d% now", "d%"),
+        ("小安：我掷2d6看看。", "2d6"),
     ],
 )
 async def test_it_rolls_when_somebody_asks_and_the_tool_is_there(said: str, expression: str) -> None:
@@ -354,6 +395,14 @@ async def test_the_result_is_told_and_not_rolled_again() -> None:
     chunks = await stream(request("Ana: I roll 2d6+3 to climb.", called, result, tools=(DICE,)))
     assert reason_of(chunks) == {"kind": "stop"}
     assert "2d6+3 = 11" in text_of(chunks)
+
+
+async def test_an_error_is_no_roll_and_facts_that_nobody_said_ask_for_none() -> None:
+    result = message("tool", "Error: too many dice", toolCallId="c", isError=True)
+    facts = message("user", "It is night. d20.", source={"kind": "runtime-context"})
+    chunks = await stream(request("Ana: I roll 2d6.", result, facts, tools=(DICE,)))
+    assert reason_of(chunks) == {"kind": "stop"}
+    assert "too many dice" not in text_of(chunks)
 
 
 @pytest.mark.parametrize(
@@ -474,3 +523,10 @@ async def test_asked_for_notes_it_rolls_no_dice() -> None:
 
 async def test_of_a_story_in_which_nobody_spoke_there_are_no_notes() -> None:
     assert reason_of(await notes())["failure"]["code"] == "EMPTY_RESPONSE"
+
+
+async def test_notes_name_what_was_shown() -> None:
+    said = [attached("map.png", said="Ana: Here is the map."), message("assistant", "I keep it.")]
+    written = text_of(await notes(*said, attached("key.png", "lock.png", said="Ben:")))
+    assert written.splitlines()[-1] == "- Ben: [key.png] [lock.png]"
+    assert "- Ana: Here is the map. [map.png]" in text_of(await notes(*said))

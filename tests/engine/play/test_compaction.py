@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
+from engine.errors import AgentError, PlayError
 from engine.llm import CallConfig, Narrator
 from engine.session import Event, message_text
 from engine.session.compaction_prompt import checkpoint_text
-from tests.engine.play.table import Table, fails, says, utterance
+from tests.engine.play.table import Pause, Table, fails, says, utterance
 
 NOTES = "Ana and Maren met."
 LONG = "It rained on the harbour town, and nobody was on the quay. " * 10
@@ -121,3 +125,51 @@ async def test_a_story_longer_than_the_narrators_window_goes_on(tmp_path: Path) 
         assert message_text({"content": summary.data["summary"]}) in notes
     finally:
         await table.close()
+
+
+async def test_a_story_is_summed_up_when_somebody_asks(table: Table) -> None:
+    play = await table.begin()
+    assert await table.engine.sum_up(play) is None
+    await table.tell(play, f"a {LONG}", f"b {LONG}")
+    table.voice.will(says(NOTES))
+    done = await table.engine.sum_up(play)
+    assert done is not None
+    # the oldest exchange became shorter notes; the newest one stays word for word
+    assert done.messages == 2
+    assert done.after < done.before
+    assert await table.history(play) == [checkpoint_text(NOTES), f"Ana: b {LONG}", "Answer 2."]
+    # durably, and the story goes on from there
+    await table.restart()
+    await table.tell(play, "c")
+    assert table.voice.heard() == [checkpoint_text(NOTES), f"Ana: b {LONG}", "Answer 2.", "Ana: c"]
+
+
+async def test_a_story_that_is_being_summed_up_is_not_let_rest_and_can_be_stopped(table: Table) -> None:
+    play = await table.begin()
+    await table.tell(play, f"a {LONG}", f"b {LONG}")
+    pause = Pause()
+    table.voice.will([pause])
+    work = asyncio.ensure_future(table.engine.sum_up(play))
+    await pause.reached.wait()
+    assert await table.plays.rest(-1) == 0
+    with pytest.raises(PlayError) as busy:
+        await table.engine.sum_up(play)
+    assert busy.value.error_code == "COMPACTION_BUSY"
+    await table.plays.stop(play)
+    with pytest.raises(AgentError) as stopped:
+        await work
+    assert stopped.value.error_code == "COMPACTION_STOPPED"
+    assert len(await table.history(play)) == 4
+    assert await table.plays.rest(-1) == 1
+
+
+async def test_a_story_is_not_summed_up_while_an_answer_is_written(table: Table) -> None:
+    play = await table.begin()
+    pause = Pause()
+    table.voice.will([pause, *says("one")])
+    await table.plays.say(play, utterance("a"))
+    await pause.reached.wait()
+    with pytest.raises(PlayError) as busy:
+        await table.engine.sum_up(play)
+    assert busy.value.error_code == "PLAY_BUSY"
+    pause.opened.set()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.play import Head, Node, Timeline, Variant
+from engine.play import Head, Node, Piece, Timeline, Variant
 from engine.play.exchange import exchange_text, exchanges, spoken_message, words_since
 from engine.session import (
     Event,
@@ -16,6 +16,8 @@ from engine.session import (
     assistant_message,
     message_text,
     text_block,
+    tool_call_block,
+    tool_message,
     user_message,
 )
 from tests.engine.play.table import utterance
@@ -54,6 +56,19 @@ class Log:
             message = assistant_message(f"m{self.replies}", [text_block(text)], provider="p", model="m")
             data = {"turn": self.turn, "step": 1, "message": message, "stream": [], **more}
             self.session.append("assistant/message", data, surface_op="append")
+
+    def call(self, call_id: str, tool: str, result: str, *, error: bool = False, words: str = "") -> None:
+        """An answer that calls a tool, and what came of it."""
+        self.replies += 1
+        blocks = [*([text_block(words)] if words else []), tool_call_block(call_id, tool, "{}")]
+        message = assistant_message(f"m{self.replies}", blocks, provider="p", model="m")
+        where = {"turn": self.turn, "step": 1}
+        self.session.append(
+            "assistant/message", {**where, "message": message, "stream": []}, surface_op="append"
+        )
+        self.session.append("tool/call", {**where, "callId": call_id, "name": tool, "arguments": "{}"})
+        told = tool_message(f"r-{call_id}", call_id, result, is_error=error)
+        self.session.append("tool/result", {**where, "message": told}, surface_op="append")
 
     def close(self, kind: str = "completed") -> None:
         self.session.append("turn/end", {"turn": self.turn, "reason": {"kind": kind}})
@@ -219,3 +234,51 @@ def test_the_spoken_form_has_the_label_and_the_source_has_the_words() -> None:
         "text": "Hi",
         "avatarUrl": "u",
     }
+
+
+# -- tools ---------------------------------------------------------------------------------------
+
+
+def test_what_tools_showed_stands_where_it_happened_and_is_no_prose() -> None:
+    log = Log()
+    log.open()
+    log.admit("I sneak")
+    log.call("c1", "dice", "d20 → [4] = 4", words="Let us see.")
+    log.call("c2", "recall", "- [story] a key")
+    log.call("c3", "dice", "Error: no", error=True)
+    log.call("c4", "roll_table", "Loot: d2 → [1] a key")
+    log.answer("You find a key.")
+    log.close()
+    text = exchange_text(log.session.events())
+    assert text.pieces == (
+        Piece("Let us see."),
+        Piece("d20 → [4] = 4", "dice"),
+        Piece("Loot: d2 → [1] a key", "roll_table"),
+        Piece("You find a key."),
+    )
+    assert text.answer == "Let us see.\n\nYou find a key."
+
+
+@pytest.mark.parametrize(
+    ("reason", "interrupted"),
+    [("completed", False), ("max-tokens", False), ("aborted", True), ("error", True), ("interrupted", True)],
+)
+def test_an_answer_that_breaks_off_after_a_call_is_interrupted(reason: str, interrupted: bool) -> None:
+    log = Log()
+    log.open()
+    log.admit("I sneak")
+    log.call("c1", "dice", "d20 → [4] = 4", words="Let us see.")
+    log.close(reason)
+    (turn,) = exchanges(log.session.events(), -1)
+    assert turn.interrupted is interrupted
+
+
+def test_a_whole_answer_stays_whole_however_its_turn_ends() -> None:
+    log = Log()
+    log.open()
+    log.admit("I sneak")
+    log.call("c1", "dice", "d20 → [4] = 4")
+    log.answer("You slip past.")
+    log.close("interrupted")
+    (turn,) = exchanges(log.session.events(), -1)
+    assert turn.interrupted is False

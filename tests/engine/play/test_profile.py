@@ -57,7 +57,7 @@ async def test_a_deleted_card_leaves_the_story_and_its_greeting_is_gone(table: T
 
 async def test_the_first_speaker_is_whom_the_card_means_and_a_persona_is_described(table: Table) -> None:
     play = await table.begin()
-    await table.engine.library.persona_set("id-Ben", "Ben", "A tall ferryman.")
+    await table.engine.library.personas.play("id-Ben", "Ben", "A tall ferryman.")
     await table.plays.say(play, utterance("Hello", who="Ben"))
     await table.settle(play)
     assert "A tall ferryman." in system(table)
@@ -65,7 +65,7 @@ async def test_the_first_speaker_is_whom_the_card_means_and_a_persona_is_describ
 
 
 async def test_a_bound_persona_stands_above_who_speaks(table: Table) -> None:
-    ana = await table.engine.library.persona_set("id-Ana", "Ana", "A small surveyor.")
+    ana = await table.engine.library.personas.play("id-Ana", "Ana", "A small surveyor.")
     play = await table.begin(persona_id=ana.id)
     await table.plays.say(play, utterance("Hello", who="Ben"))
     await table.settle(play)

@@ -1,0 +1,7 @@
+"""The table's own tools: dice, random tables, and the memory of the story."""
+
+from engine.table.dice import DiceError, Source
+from engine.table.tables import RandomTable, TableError, read_table
+from engine.table.toolbox import SHOWN, TOOLS, Toolbox
+
+__all__ = ["SHOWN", "TOOLS", "DiceError", "RandomTable", "Source", "TableError", "Toolbox", "read_table"]
