@@ -7,13 +7,25 @@ delivers asks for one before anything else.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
-from engine.codec import canonical, loads
+from engine.codec import Json, canonical, loads
+from engine.errors import InputError
 from engine.storage import Store, Write
 
-__all__ = ["Binding", "Bindings", "Defaults"]
+__all__ = ["MAX_LISTED", "Binding", "Bindings", "Defaults", "ListedKind", "OneKind"]
+
+OneKind: TypeAlias = Literal["card", "preset", "template"]
+"""Of these a channel has one at most."""
+ListedKind: TypeAlias = Literal["world_book", "regex"]
+"""Of these a channel may have several, in the order in which they were added."""
+
+MAX_LISTED = 100  # as many as one story can use
+_ONE: tuple[OneKind, ...] = ("card", "preset", "template")
+_LISTED: tuple[ListedKind, ...] = ("world_book", "regex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +39,14 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What new stories in a channel start with."""
+    """What new stories in a channel start with: a template, and what was chosen one by one, which counts
+    before what the template says. There is no persona: who people play is their own."""
 
     card_id: str | None = None
     preset_id: str | None = None
+    template_id: str | None = None
+    book_ids: tuple[str, ...] = ()
+    regex_ids: tuple[str, ...] = ()
 
 
 class Bindings:
@@ -40,6 +56,7 @@ class Bindings:
         self._store = store
         self._clock = clock
         self._by_channel: dict[int, Binding] = {}
+        self._listing = asyncio.Lock()  # between reading a list and writing what became of it
 
     async def load(self) -> None:
         """Read all bindings."""
@@ -79,29 +96,61 @@ class Bindings:
         self._by_channel.pop(channel_id, None)
 
     async def defaults(self, guild_id: int, channel_id: int) -> Defaults:
-        """What new stories in this channel start with: the channel's own choice, else the server's."""
-        chosen: dict[str, str] = {}
-        for kind in ("card", "preset"):
-            for scope in (f"{kind}:{channel_id}", kind):
-                row = await self._store.fetch_one("guild_setting_get", guild_id=guild_id, key=scope)
-                if row is not None:
-                    chosen[kind] = loads(row["value"])
-                    break
-        return Defaults(chosen.get("card"), chosen.get("preset"))
+        """What new stories in this channel start with: for each kind the channel's own choice, else the
+        server's."""
+        one = {kind: await self._chosen(guild_id, channel_id, kind) for kind in _ONE}
+        listed = {kind: await self._chosen(guild_id, channel_id, kind) for kind in _LISTED}
+        return Defaults(
+            card_id=one["card"],
+            preset_id=one["preset"],
+            template_id=one["template"],
+            book_ids=tuple(listed["world_book"] or ()),
+            regex_ids=tuple(listed["regex"] or ()),
+        )
 
-    async def choose(self, guild_id: int, channel_id: int, kind: str, resource_id: str | None) -> None:
-        """Set, or with None drop, the `card` or `preset` that new stories in this channel start with."""
-        key = f"{kind}:{channel_id}"
-        if resource_id is None:
-            write = Write("guild_setting_drop", {"guild_id": guild_id, "key": key})
-        else:
-            write = Write(
-                "guild_setting_put",
-                {
-                    "guild_id": guild_id,
-                    "key": key,
-                    "value": canonical(resource_id).decode(),
-                    "now": self._clock(),
-                },
-            )
-        await self._store.commit(write)
+    async def choose(self, guild_id: int, channel_id: int, kind: OneKind, resource_id: str | None) -> None:
+        """Set, or with None drop, what new stories in this channel start with."""
+        await self._put(guild_id, channel_id, kind, resource_id)
+
+    async def add(self, guild_id: int, channel_id: int, kind: ListedKind, resource_id: str) -> bool:
+        """New stories in this channel use this as well; False when they do already.
+
+        Raises InputError CHANNEL_LIST_FULL (data: limit).
+        """
+        async with self._listing:
+            listed = list(await self._chosen(guild_id, channel_id, kind) or ())
+            if resource_id in listed:
+                return False
+            if len(listed) >= MAX_LISTED:
+                raise InputError(
+                    f"New stories in a channel can use {MAX_LISTED} of these.",
+                    code="CHANNEL_LIST_FULL",
+                    limit=MAX_LISTED,
+                )
+            await self._put(guild_id, channel_id, kind, [*listed, resource_id])
+            return True
+
+    async def remove(self, guild_id: int, channel_id: int, kind: ListedKind, resource_id: str) -> bool:
+        """New stories in this channel use this no more; False when they did not anyway."""
+        async with self._listing:
+            listed = list(await self._chosen(guild_id, channel_id, kind) or ())
+            if resource_id not in listed:
+                return False
+            listed.remove(resource_id)
+            await self._put(guild_id, channel_id, kind, listed or None)
+            return True
+
+    async def _chosen(self, guild_id: int, channel_id: int, kind: str) -> Any:
+        for key in (f"{kind}:{channel_id}", kind):
+            row = await self._store.fetch_one("guild_setting_get", guild_id=guild_id, key=key)
+            if row is not None:
+                return loads(row["value"])
+        return None
+
+    async def _put(self, guild_id: int, channel_id: int, kind: str, value: Json) -> None:
+        params: dict[str, object] = {"guild_id": guild_id, "key": f"{kind}:{channel_id}"}
+        if value is None:
+            await self._store.commit(Write("guild_setting_drop", params))
+            return
+        params |= {"value": canonical(value).decode(), "now": self._clock()}
+        await self._store.commit(Write("guild_setting_put", params))

@@ -6,6 +6,9 @@ can be typed freely, whatever was offered, so commands always `resolve` it, afte
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import discord
@@ -19,7 +22,17 @@ from engine.errors import EngineError, NotFound
 from engine.host import Engine
 from engine.library import Kind, ResourceRow
 
-__all__ = ["CardOption", "PresetOption", "choice_name", "resolve"]
+__all__ = [
+    "BookOption",
+    "CardOption",
+    "PresetOption",
+    "RegexOption",
+    "choice_name",
+    "gone_on",
+    "resolve",
+    "told_apart",
+    "twins_of",
+]
 
 log = structlog.get_logger(__name__)
 
@@ -49,8 +62,9 @@ class _Choices(app_commands.Transformer):
         except EngineError as error:
             log.warning("choices.failed", code=error.error_code)
             return []
+        twins = twins_of(rows)
         return [
-            app_commands.Choice(name=choice_name(row, interaction.locale), value=row.id)
+            app_commands.Choice(name=choice_name(row, interaction.locale, twin=row.id in twins), value=row.id)
             for row in rows[:_CHOICES]
         ]
 
@@ -63,6 +77,14 @@ class _Presets(_Choices):
     kind = "preset"
 
 
+class _Books(_Choices):
+    kind = "world_book"
+
+
+class _Regexes(_Choices):
+    kind = "regex"
+
+
 CardOption = app_commands.Transform[str, _Cards]
 """The option of a command that names a card: `card: CardOption`."""
 
@@ -70,17 +92,49 @@ PresetOption = app_commands.Transform[str, _Presets]
 """The option of a command that names a preset."""
 
 
-def choice_name(row: ResourceRow, locale: discord.Locale | str | None) -> str:
-    """`Mira — by Alice · 3 greetings`, at most 100 characters, on one line."""
+BookOption = app_commands.Transform[str, _Books]
+"""The option of a command that names a world book."""
+
+RegexOption = app_commands.Transform[str, _Regexes]
+"""The option of a command that names a list of regex scripts."""
+
+
+def choice_name(row: ResourceRow, locale: discord.Locale | str | None, *, twin: bool = False) -> str:
+    """`Mira — by Alice · 3 greetings`, at most 100 characters, on one line; a `twin` has the same name as
+    another, and is told apart by when it came and the end of its id."""
     name = one_line(row.name, _NAME) + (" 🔞" if row.nsfw else "")
-    facts = []
+    facts = [told_apart(row)] if twin else []
     if row.kind == "card":
         if row.summary.get("creator"):
             facts.append(t(locale, "card.by", creator=one_line(row.summary["creator"], 25)))
         facts.append(t(locale, "card.greetings", n=row.summary.get("greetings", 0)))
     elif row.kind == "preset":
         facts.append(t(locale, "preset.prompts", n=row.summary.get("prompts", 0)))
+    elif row.kind == "world_book":
+        facts.append(t(locale, "card.entries", n=row.summary.get("entries", 0)))
+    else:
+        facts.append(t(locale, "library.scripts", n=row.summary.get("scripts", 0)))
     return clip(" — ".join(filter(None, (name, " · ".join(facts)))), _LENGTH)
+
+
+def told_apart(row: ResourceRow) -> str:
+    """What tells two things of one name apart: when it came, and the end of its id."""
+    return f"{datetime.fromtimestamp(row.created_at / 1000, UTC):%Y-%m-%d} · {row.id[-4:]}"
+
+
+def gone_on(row: ResourceRow) -> str:
+    """The same for what was deleted: when that was."""
+    return f"🗑 {datetime.fromtimestamp((row.deleted_at or 0) / 1000, UTC):%Y-%m-%d %H:%M} · {row.id[-4:]}"
+
+
+def twins_of(rows: Sequence[ResourceRow]) -> frozenset[str]:
+    """The ids of those whose name another one has as well."""
+    names = Counter(_folded(row.name) for row in rows)
+    return frozenset(row.id for row in rows if names[_folded(row.name)] > 1)
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.casefold().split())
 
 
 async def resolve(interaction: discord.Interaction, kind: Kind, text: str) -> ResourceRow:

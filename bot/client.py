@@ -17,18 +17,23 @@ import structlog
 from discord import app_commands
 from discord.ext import commands
 
-from bot import endpoint, failures, provider
+from bot import endpoint, failures, press, provider, texts
+from bot.attachments import AttachmentReader
 from bot.avatars import Avatars
 from bot.bindings import Bindings
 from bot.faces import Faces
+from bot.fetching import Fetcher
 from bot.i18n import CommandTranslator, t
 from bot.intake import Intake
 from bot.moves import Moves
+from bot.offers import Offers
 from bot.outbox import Outbox
+from bot.overtime import Overtime
 from bot.pacing import Pace
 from bot.press import Press, PressTable
 from bot.recovery import Recovery
 from bot.settings import Settings
+from bot.sight import Sight
 from bot.stage import Stage
 from bot.stories import Stories
 from bot.welcome import Welcome
@@ -84,6 +89,8 @@ class Inglenook(commands.Bot):
     stories: Stories
     moves: Moves
     intake: Intake
+    fetcher: Fetcher
+    offers: Offers
 
     def __init__(
         self, settings: Settings, *, pace: Pace | None = None, retry: RetryPolicy | None = None
@@ -112,6 +119,7 @@ class Inglenook(commands.Bot):
         self._pace = pace or Pace(mode=settings.play.stream, edit_every=settings.play.edit_interval)
         self._retry = retry
         self.presses = PressTable()
+        self.presses.on(texts.TAKE_FILE, texts.take_file)
         self._owner = Scope("bot")
         self._resources = AsyncExitStack()
         self._started = False
@@ -138,10 +146,25 @@ class Inglenook(commands.Bot):
         self.faces = Faces(engine, Avatars(self, store, clock), self.bindings)
         self.stage = Stage(self, engine, self.outbox, self.bindings, self.faces)
         self.stage.attach(self._owner)
+        Sight(engine, store, self.bindings, self.outbox, self.stage).attach(self._owner)
+        Overtime(self, engine, self.bindings, self.outbox, self.stage).attach(self._owner)
         self.stories = Stories(engine, store, self.outbox, self.bindings, self.faces, self.stage, clock)
         self.moves = Moves(engine, store, self.outbox, self.bindings, self.stage)
+        self.offers = Offers(store, self.bindings, self.settings.limits, clock)
+        self.fetcher = Fetcher(self.settings.imports)
+        self._resources.push_async_callback(self.fetcher.aclose)
+        attachments = AttachmentReader(self.settings.attachments)
+        self._resources.push_async_callback(attachments.aclose)
         self.intake = Intake(
-            self, engine, store, self.bindings, self.outbox, self.stage, self.settings.play, clock
+            self,
+            engine,
+            store,
+            self.bindings,
+            self.outbox,
+            self.stage,
+            self.settings.play,
+            attachments,
+            clock,
         )
         self._resources.push_async_callback(self.intake.aclose)
         self.recovery = Recovery(engine, self.bindings, self.outbox, self.stage, self.settings.play)
@@ -254,19 +277,33 @@ class Inglenook(commands.Bot):
             return  # it came while we were going; whatever it was about, the next start finds it
         log.error("event.failed", handler=event_method, exc_info=sys.exc_info()[1])
 
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        """Forms come here, and not to discord.py's memory of open ones, which a restart empties."""
+        if interaction.type is discord.InteractionType.modal_submit:
+            data: Any = interaction.data
+            found = press.parsed(str(data["custom_id"]))
+            if found is not None:
+                await self.pressed(interaction, *found)
+
     async def pressed(self, interaction: discord.Interaction, op: str, args: tuple[str, ...]) -> None:
-        """A button was pressed: its handler, or a polite word when there is none."""
+        """A button was pressed, or a form filled in: its handler, or a polite word when there is none.
+
+        What somebody typed into a form that could not be used is given back to them.
+        """
         if self.closing:
             await failures.answer(interaction, t(interaction.locale, "error.closing"))
+            await failures.give_back(interaction)
             return
         handler = self.presses.get(op)
         if handler is None:
             await failures.answer(interaction, t(interaction.locale, "error.unknown_button"))
+            await failures.give_back(interaction)
             return
         try:
             await handler(interaction, *args)
         except Exception as error:
             await failures.tell(interaction, error)
+            await failures.give_back(interaction)
 
 
 def extensions() -> list[str]:
@@ -293,6 +330,8 @@ def engine_settings(settings: Settings) -> EngineSettings:
             bytes=settings.limits.bytes_per_server,
         ),
         max_waiting=settings.play.max_waiting,
+        max_stories=settings.limits.stories_per_server,
+        picture_bytes=settings.attachments.bytes_per_server,
     )
 
 

@@ -10,51 +10,37 @@ from datetime import UTC, datetime
 
 from bot.excerpts import clip, one_line, size
 from bot.i18n import t
+from bot.remarks import remark_text
 from engine.library import ResourceRow
 from engine.llm.narrator.scene import estimate_tokens
-from engine.resources import Card, Diagnostic, Preset
+from engine.resources import Card, Compatibility, Diagnostic, Preset, card_facts, compatibility
 
-__all__ = ["card_details", "card_tokens", "preset_details"]
+__all__ = ["card_details", "preset_details"]
 
 _WHOLE = 1_000_000  # code points of a file: what a text editor on a phone still opens
 
 
-def card_tokens(card: Card) -> tuple[tuple[str, int], ...]:
-    """How much of the model's window each part of a card takes, about: (field, tokens), none empty.
-
-    The fields are the last parts of the texts `card.field.*`. Of the greetings only one is ever
-    sent, so the first counts; of a book all that is switched on.
-    """
-    book = card.book.entries if card.book else ()
-    texts = {
-        "description": card.description,
-        "personality": card.personality,
-        "scenario": card.scenario,
-        "greeting": card.greetings[0] if card.greetings else "",
-        "examples": card.mes_example,
-        "instructions": card.system_prompt + card.post_history_instructions,
-        "book": "".join(entry.content for entry in book if entry.enabled),
-    }
-    counts = ((field, estimate_tokens(text)) for field, text in texts.items())
-    return tuple((field, count) for field, count in counts if count)
-
-
 def card_details(row: ResourceRow, card: Card, locale: str) -> bytes:
     """A Markdown file about a card."""
+    facts = card_facts(card, estimate_tokens)
+    compatible = compatibility(card)
     parts = [
         _head(row, f"spec {card.spec} {card.spec_version}".rstrip(), locale),
         _list(
             t(locale, "card.tokens_title"),
-            (f"{t(locale, f'card.field.{field}')}: {count}" for field, count in card_tokens(card)),
+            (f"{t(locale, f'card.field.{field}')}: {count}" for field, count in facts.tokens),
         ),
         _remarks(row.warnings, locale),
+        _notes(compatible, {remark.code for remark in row.warnings}, locale),
     ]
-    if card.creator_notes:
-        parts.append(f"## {t(locale, 'card.notes')}\n\n{card.creator_notes}")
+    if notes := card.notes_for(locale):
+        parts.append(f"## {t(locale, 'card.notes')}\n\n{notes}")
     parts += [
         f"## {t(locale, 'card.greeting_title', index=index, count=len(card.greetings))}\n\n{text}"
         for index, text in enumerate(card.greetings, start=1)
     ]
+    if group := [text for text in card.group_only_greetings if text.strip()]:
+        parts.append(f"## {t(locale, 'card.group_greetings_title')}\n\n" + "\n\n---\n\n".join(group))
     if card.book is not None and card.book.entries:
         parts.append(_list(t(locale, "card.entries", n=len(card.book.entries)), _entries(card)))
     return _file(parts)
@@ -86,10 +72,17 @@ def _remarks(remarks: tuple[Diagnostic, ...], locale: str) -> str:
     if not remarks:
         return ""
     lines = (
-        f"{remark.message} ({remark.code}{' @ ' + remark.where if remark.where else ''})"
+        f"{remark_text(locale, remark)} ({remark.code}{' @ ' + remark.where if remark.where else ''})"
         for remark in remarks
     )
     return _list(t(locale, "card.warnings", n=len(remarks)), lines)
+
+
+def _notes(found: Compatibility, told: set[str], locale: str) -> str:
+    """What passes through or does not act here, beside what was put right."""
+    lines = [remark_text(locale, remark) for remark in found.warnings if remark.code not in told]
+    lines += [t(locale, f"card.unsupported.{name}") for name in found.unsupported]
+    return _list(t(locale, "card.compatibility"), lines) if lines else ""
 
 
 def _entries(card: Card) -> Iterator[str]:

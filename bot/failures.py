@@ -12,16 +12,22 @@ import discord
 import structlog
 from discord import app_commands
 
+from bot import forms
 from bot.i18n import FALLBACK, catalogue, t
 from engine.errors import EngineError, InputError, NotFound, PlayError
 
-__all__ = ["answer", "dismiss", "explain", "tell"]
+__all__ = ["answer", "dismiss", "explain", "give_back", "tell"]
 
 log = structlog.get_logger(__name__)
 
 _TEXTS = {
     "PLAY_HEAD_MOVED": "swipe.stale",
     "PLAY_BUSY": "swipe.busy",
+    "PRESET_AGENT_RUNNING": "swipe.busy",
+    "CHARACTER_AGENT_RUNNING": "swipe.busy",
+    "USER_AGENT_RUNNING": "swipe.busy",
+    "WORLD_BOOK_AGENT_RUNNING": "swipe.busy",
+    "SESSION_CONFIGURATION_AGENT_RUNNING": "swipe.busy",
     "PLAY_VARIANT_UNKNOWN": "swipe.gone",
     "PLAY_NODE_UNKNOWN": "swipe.not_answer",
     "PLAY_NO_INPUT": "swipe.nothing",
@@ -38,6 +44,13 @@ _TEXTS = {
     "IMPORT_LIBRARY_FULL": "import.library_full",
     "IMPORT_NOT_CARD": "import.not_card",
     "IMPORT_NOT_PRESET": "import.not_preset",
+    "IMPORT_NOT_WORLD": "import.not_world",
+    "IMPORT_NOT_REGEX": "import.not_regex",
+    "IMPORT_NOT_PERSONA": "import.not_persona",
+    "IMPORT_NOT_TEMPLATE": "import.not_template",
+    "WORLD_BOOK_UNKNOWN": "world.none_matches",
+    "REGEX_UNKNOWN": "regex.none_matches",
+    "LIBRARY_ONLY": "permission.library_only",
 }
 _EXPIRED = {10062, 10015, 50027}  # unknown interaction, unknown or invalid webhook token
 
@@ -90,6 +103,17 @@ async def answer(interaction: discord.Interaction, text: str) -> None:
             await interaction.response.send_message(text, ephemeral=True)
     except discord.HTTPException as error:
         log.warning("interaction.unanswered", code=error.code, status=error.status)
+
+
+async def give_back(interaction: discord.Interaction) -> None:
+    """After a form that could not be used: what was typed into it, as files, so that nothing is lost."""
+    files = forms.written(interaction)
+    if not files:
+        return
+    try:
+        await interaction.followup.send(t(interaction.locale, "form.given_back"), files=files, ephemeral=True)
+    except discord.HTTPException as error:
+        log.warning("interaction.not_given_back", code=error.code, status=error.status)
 
 
 async def dismiss(interaction: discord.Interaction) -> None:

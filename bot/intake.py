@@ -12,39 +12,53 @@ before that, the next one reads the message again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import discord
 import structlog
 
+from bot.attachments import AttachmentReader, Brought, has_more_than_words, without_pictures
 from bot.bindings import Binding, Bindings
 from bot.i18n import t
+from bot.ledger import Ledger
 from bot.markdown import is_blank
 from bot.outbox import Outbox
 from bot.settings import PlaySettings
 from bot.stage import Stage
+from engine.cancel import CancelCause, Cancelled, CancelToken
 from engine.errors import EngineError, PlayError
 from engine.host import Engine
-from engine.play import Utterance
-from engine.storage import Store, Write
+from engine.play import Attachment, Utterance
+from engine.storage import Store
 
 __all__ = ["Intake"]
+
+T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
 # Of a table that wrote more than this while we were away the newest are read; nobody wants
 # an answer to the beginning of a talk that has gone on for so long.
 _CATCH_UP_LIMIT = 200
+_SIGN_AFTER = 1.0  # seconds; files that come sooner need no sign that they are on their way
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What a message says to the story, or why it says nothing."""
+    """What a message says to the story, or why it says nothing. `more` stands beside the words."""
 
     text: str
     problem: str | None = None
+    more: bool = False
+
+    @property
+    def speak(self) -> bool:
+        return bool(self.text) or self.more
 
 
 class Intake:
@@ -62,18 +76,20 @@ class Intake:
         outbox: Outbox,
         stage: Stage,
         settings: PlaySettings,
+        attachments: AttachmentReader,
         clock: Callable[[], int],
     ) -> None:
         self._client = client
         self._engine = engine
-        self._store = store
+        self._ledger = Ledger(store, clock)
         self._bindings = bindings
         self._outbox = outbox
         self._stage = stage
         self._settings = settings
+        self._attachments = attachments
         self._clock = clock
         self._opened = asyncio.Event()
-        self._closed = False
+        self._closing = CancelToken()
         self._behind: set[int] = set()  # channels in which something may have been missed
         self._order: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
@@ -88,8 +104,11 @@ class Intake:
         self._opened.set()
 
     async def aclose(self) -> None:
-        """Take nothing more; what is being taken is finished. The rest is caught up by the next start."""
-        self._closed = True
+        """Take nothing more; what is being taken is finished, except for files that are still coming.
+
+        The rest is caught up by the next start.
+        """
+        self._closing.cancel(CancelCause("disposed"))
         self._opened.set()
         for lock in list(self._order.values()):
             async with lock:
@@ -104,19 +123,22 @@ class Intake:
         await self._opened.wait()
         async with self._in_order(message.channel.id):
             binding = self._binding_for(message)
-            if binding is None or self._closed:
+            if binding is None or self._closing.cancelled:
                 return
-            await self._catch_up(binding)
-            await self._take(binding, message, self._words(message), answer=True)
+            with suppress(Cancelled):
+                await self._catch_up(binding)
+                await self._take(binding, message, self._words(message), answer=True)
 
     async def catch_up(self) -> None:
         """Read what every story's channel got while we were away; answer only what is fresh."""
         for binding in self._bindings.all():
             async with self._in_order(binding.channel_id):
-                if self._closed:
+                if self._closing.cancelled:
                     return
                 try:
                     await self._catch_up(binding)
+                except Cancelled:
+                    return
                 except EngineError:
                     log.exception("intake.catch_up_failed", channel=binding.channel_id)
 
@@ -126,28 +148,29 @@ class Intake:
         if self._binding_for(message) is None or message.edited_at is None:
             return
         async with self._in_order(message.channel.id):
-            if self._closed:
+            if self._closing.cancelled:
                 return
             binding = self._binding_for(message)
-            row = await self._store.fetch_one("intake_get", message_id=message.id)
+            row = await self._ledger.get(message.id)
             if binding is None or row is None or row["play_id"] != binding.play_id or row["state"] == "done":
                 return
             words = self._words(message)
-            if words.problem is None and words.text:
-                utterance = await self._utterance(message, words.text)
-                if await self._amended(binding.play_id, utterance.key, utterance):
+            try:
+                if await self._changed(binding.play_id, row["key"], message, words):
                     return
+            except Cancelled:
+                return
             await self._too_late(binding, message.id, row["key"], "answer.edited_late", message.id)
 
     async def deleted(self, channel_id: int, message_ids: Sequence[int]) -> None:
         """Messages are gone: words in them that still wait are taken back too."""
         async with self._in_order(channel_id):
-            if self._closed:
+            if self._closing.cancelled:
                 return
             await self._outbox.posts.message_deleted(*message_ids)
             for message_id in message_ids if self._bindings.of_channel(channel_id) is not None else ():
                 binding = self._bindings.of_channel(channel_id)
-                row = await self._store.fetch_one("intake_get", message_id=message_id)
+                row = await self._ledger.get(message_id)
                 if binding is None or row is None or row["play_id"] != binding.play_id:
                     continue
                 if row["state"] != "done" and not await self._amended(binding.play_id, row["key"], None):
@@ -169,7 +192,7 @@ class Intake:
         """Write down and say. False when the message was known already or says nothing."""
         taken = await self._said(binding, message, words, answer=answer)
         if binding.channel_id not in self._behind:
-            await self._seen(binding.channel_id, message.id)
+            await self._ledger.seen(binding.channel_id, message.id)
         return taken
 
     async def _said(self, binding: Binding, message: discord.Message, words: _Words, *, answer: bool) -> bool:
@@ -177,30 +200,24 @@ class Intake:
         if words.problem is not None:
             await self._refuse(message, words.problem)
             return False
-        if not words.text:
+        if not words.speak or await self._ledger.has_taken(message.id):
             return False
         utterance = await self._utterance(message, words.text)
-        await self._store.commit(
-            Write(
-                "intake_take",
-                {
-                    "message_id": message.id,
-                    "channel_id": channel_id,
-                    "play_id": binding.play_id,
-                    "session_id": None,
-                    "key": utterance.key,
-                    "now": self._clock(),
-                },
-            )
-        )
+        brought = await self._brought(binding.play_id, message)
+        await self._ledger.take(message.id, channel_id, binding.play_id, utterance.key)
         telling = self._stage.telling(binding.play_id)
         if telling.locked():
             self._stage.mark_taken(channel_id, message.id, waits=True)
         try:
             async with telling:
-                receipt = await self._engine.plays.say(binding.play_id, utterance, answer=answer)
+                receipt, brought = await _with_room(
+                    brought,
+                    lambda shown: self._engine.plays.say(
+                        binding.play_id, replace(utterance, attachments=shown), answer=answer
+                    ),
+                )
         except PlayError as error:
-            await self._state(message.id, "done", None)
+            await self._ledger.mark(message.id, "done")
             if error.error_code == "PLAY_ENDED":
                 await self._ended(binding)
             else:
@@ -209,7 +226,8 @@ class Intake:
         if receipt.state == "duplicate":
             return False
         self._stage.mark_taken(channel_id, message.id, waits=receipt.waiting > 0)
-        await self._state(message.id, "accepted", receipt.session_id)
+        await self._ledger.mark(message.id, "accepted", receipt.session_id)
+        await self._tell_unread(message, brought)
         self._outbox.later(self._stage.fix_greeting(binding.play_id))
         return True
 
@@ -232,7 +250,7 @@ class Intake:
             log.warning("intake.catch_up_failed", channel=binding.channel_id, status=error.status)
             return
         self._behind.discard(binding.channel_id)
-        playable = [message for message in missed if self._words(message).text]
+        playable = [message for message in missed if self._words(message).speak]
         last = playable[-1] if playable else None
         window_ms = self._settings.catch_up_minutes * 60_000
         fresh = last is not None and self._clock() - last.created_at.timestamp() * 1000 <= window_ms
@@ -247,15 +265,15 @@ class Intake:
 
     async def _missed(self, binding: Binding) -> list[discord.Message]:
         """The messages after the cursor that people wrote, oldest first."""
-        row = await self._store.fetch_one("cursor_get", channel_id=binding.channel_id)
-        if row is None:
+        last_seen = await self._ledger.last_seen(binding.channel_id)
+        if last_seen is None:
             return []
         channel = self._client.get_channel(binding.channel_id)
         if channel is None:
             channel = await self._client.fetch_channel(binding.channel_id)
         if not isinstance(channel, discord.abc.Messageable):
             return []
-        after = discord.Object(row["last_seen"])
+        after = discord.Object(last_seen)
         history = channel.history(limit=_CATCH_UP_LIMIT, after=after, oldest_first=True)
         found = [message async for message in history]
         if len(found) == _CATCH_UP_LIMIT:
@@ -265,12 +283,41 @@ class Intake:
 
     def _words(self, message: discord.Message) -> _Words:
         text = message.content.strip()
-        for attachment in message.attachments:
-            # Named to the model, not read (decision 36).
-            text += f"\n[{attachment.filename}]"
         if len(text) > self._settings.max_message_length:
             return _Words("", "answer.too_long")
-        return _Words("" if is_blank(text) else text.strip())
+        return _Words("" if is_blank(text) else text, more=has_more_than_words(message))
+
+    async def _brought(
+        self, play_id: str, message: discord.Message, known: frozenset[str] = frozenset()
+    ) -> Brought:
+        """What comes besides the words. Raises Cancelled when we go meanwhile: it is read again later."""
+        if not (has_more_than_words(message) or message.embeds):
+            return Brought()
+        if (await self._engine.plays.get(play_id)).ended_at is not None:
+            return Brought()
+        sign = partial(self._stage.mark_taken, message.channel.id, message.id, waits=True)
+        soon = asyncio.get_running_loop().call_later(_SIGN_AFTER, sign)
+        try:
+            return await self._closing.race(self._attachments.read(message, known))
+        finally:
+            soon.cancel()
+
+    async def _changed(self, play_id: str, key: str, message: discord.Message, words: _Words) -> bool:
+        """Change words that still wait, and what they show; False when they do not wait any more."""
+        if words.problem is not None or not words.speak:
+            return False
+        known = await self._engine.plays.attached(play_id, key)
+        if known is None:
+            return False
+        utterance = await self._utterance(message, words.text)
+        brought = await self._brought(play_id, message, known)
+        changed, brought = await _with_room(
+            brought,
+            lambda shown: self._amended(play_id, key, replace(utterance, attachments=shown)),
+        )
+        if changed:
+            await self._tell_unread(message, brought)
+        return changed
 
     async def _utterance(self, message: discord.Message, text: str) -> Utterance:
         name = message.author.display_name
@@ -290,6 +337,16 @@ class Intake:
         locale = self._stage.locale(message.channel.id)
         line = t(locale, problem, n=len(message.content), limit=self._settings.max_message_length)
         await self._outbox.notice(message.channel.id, line, reply_to=message.id, key=f"refused:{message.id}")
+
+    async def _tell_unread(self, message: discord.Message, brought: Brought) -> None:
+        """What was attached and could not be read: the words are safe all the same."""
+        if not brought.problems:
+            return
+        locale = self._stage.locale(message.channel.id)
+        lines = [t(locale, problem.text, **dict(problem.facts)) for problem in brought.problems]
+        await self._outbox.notice(
+            message.channel.id, "\n".join(lines), reply_to=message.id, key=f"unread:{message.id}"
+        )
 
     async def _ended(self, binding: Binding) -> None:
         # Once: people may go on talking in the thread of a story that is over.
@@ -312,25 +369,15 @@ class Intake:
             line = t(self._stage.locale(binding.channel_id), text)
             await self._outbox.notice(binding.channel_id, line, reply_to=reply_to, key=f"late:{message_id}")
 
-    # -- the ledger -----------------------------------------------------------------------------------
 
-    async def _seen(self, channel_id: int, message_id: int) -> None:
-        await self._store.commit(
-            Write(
-                "cursor_advance",
-                {"channel_id": channel_id, "last_seen": message_id, "now": self._clock()},
-            )
-        )
-
-    async def _state(self, message_id: int, state: str, session_id: str | None) -> None:
-        await self._store.commit(
-            Write(
-                "intake_state",
-                {
-                    "message_id": message_id,
-                    "state": state,
-                    "session_id": session_id,
-                    "now": self._clock(),
-                },
-            )
-        )
+async def _with_room(
+    brought: Brought, use: Callable[[Sequence[Attachment]], Awaitable[T]]
+) -> tuple[T, Brought]:
+    """Use what was brought; with its pictures only named when there is no room for them."""
+    try:
+        return await use(brought.attachments), brought
+    except PlayError as error:
+        if error.error_code != "PLAY_PICTURES_FULL":
+            raise
+        brought = without_pictures(brought, error.data["limit"])
+    return await use(brought.attachments), brought

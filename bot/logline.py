@@ -48,13 +48,20 @@ def _message(message: Mapping[str, Any]) -> str:
     source = message.get("source", {})
     kind = source.get("kind")
     text = message_text(message)
-    others = [block["type"] for block in message["content"] if block["type"] != "text"]
+    others = [_other(block) for block in message["content"] if block["type"] != "text"]
     parts = [
         f"({kind})" if kind not in (None, "user", "model") else "",
         text,
-        *(f"[{kind}]" for kind in others),
+        *(f"[{other}]" for other in others),
     ]
     return " ".join(part for part in parts if part)
+
+
+def _other(block: Mapping[str, Any]) -> str:
+    """The kind of a block that is no text, and the name of what it shows."""
+    name = block.get("attachment", {}).get("name")
+    shown = f"{block['type']}: {name}" if name else str(block["type"])
+    return f"{shown}, offloaded" if block.get("offloaded") else shown
 
 
 def _assistant(data: Mapping[str, Any]) -> str:
@@ -106,6 +113,37 @@ def _context(data: Mapping[str, Any]) -> str:
     return f"{data['provider']}/{data['model']}" + (f", window {window}" if window else "")
 
 
+def _parameters(data: Mapping[str, Any]) -> str:
+    """What a preset asked for, and what went out instead."""
+    parts = [f"asked for {_named(data['requested'])}", f"sent {_named(data['effective']) or 'none of it'}"]
+    if data["omitted"]:
+        parts.append("without " + ", ".join(f"{name} ({why})" for name, why in data["omitted"].items()))
+    return "; ".join(parts)
+
+
+def _scripts(data: Mapping[str, Any]) -> str:
+    """Which regex scripts changed what was said, which failed, and how long it took."""
+    parts = [
+        f"{message['id']}: {', '.join(message['scripts'])}"
+        for message in data["messages"]
+        if message["scripts"]
+    ]
+    parts += [f"{problem['script']} failed ({problem['code']})" for problem in data["problems"]]
+    return f"{'; '.join(parts)} in {data['ms']} ms"
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    shown = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def _developer(data: Mapping[str, Any]) -> str:
+    message = data["message"]
+    signs = {"tool-addition": "+", "tool-removal": "-"}
+    tools = [signs[b["type"]] + b["toolName"] for b in message["content"] if b["type"] in signs]
+    return " ".join([f"({message['source']['kind']})", message_text(message), *tools]).replace("  ", " ")
+
+
 def _retry(data: Mapping[str, Any]) -> str:
     failure = data["failure"]
     return f"number {data['retry']} in {data['delayMs']} ms after {failure['code']}: {failure['message']}"
@@ -117,7 +155,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "step/start": lambda data: f"{data['turn']}.{data['step']}",
     "step/end": lambda data: f"{data['turn']}.{data['step']}",
     "system/message": lambda data: _message(data["message"]),
-    "developer/message": lambda data: _message(data["message"]),
+    "developer/message": _developer,
     "user/message": _message,
     "assistant/message": _assistant,
     "assistant/attempt": _attempt,
@@ -128,6 +166,8 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "request/context": _context,
     "llm/retry": _retry,
     "llm/retry-started": lambda data: f"number {data['retry']}",
+    "plugin:tavern/parameters": _parameters,
+    "plugin:tavern/scripts": _scripts,
     "session/end-seed": lambda data: "inherited" if data.get("inherited") else "",
     "session/title": lambda data: str(data["title"]),
 }

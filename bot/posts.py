@@ -45,7 +45,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One row. `message_id` is there from `sent` on; `webhook_id` when a persona spoke; times in ms."""
+    """One row. `message_id` is there from `sent` on; `webhook_id` when a persona spoke; times in ms.
+
+    `revision` counts how often what it shows was called into doubt.
+    """
 
     nonce: str
     spot: str
@@ -190,11 +193,17 @@ class Posts:
         return replace(post, message_id=message_id, webhook_id=webhook_id, state="sent")
 
     async def shown(self, post: Post, text: str, *, buttons: bool) -> Post:
-        """It shows its final text."""
+        """It shows its final text, unless that has been called into doubt since the post was read."""
         digest = body_hash(text)
-        params = {"nonce": post.nonce, "body_hash": digest, "buttons": int(buttons), "now": self._clock()}
+        params = {
+            "nonce": post.nonce,
+            "body_hash": digest,
+            "revision": post.revision,
+            "buttons": int(buttons),
+            "now": self._clock(),
+        }
         await self._store.commit(Write("post_shown", params))
-        return replace(post, body_hash=digest, buttons=buttons, revision=post.revision + 1)
+        return replace(post, body_hash=digest, buttons=buttons)
 
     async def bare(self, post: Post) -> None:
         """Its buttons are gone."""

@@ -1,21 +1,32 @@
-"""Buttons that survive a restart: what one does stands in its custom_id.
+"""Buttons and menus that survive a restart: what one does stands in its custom_id.
 
-A custom_id is `in1:<op>:<id>:…`, ids only, never content, at most 100 characters. `in1` is
-the version of the scheme. One pattern serves all buttons, because discord.py tries every
-pattern at every click. Handlers are registered by op; they check everything again at the
-click, since anybody can press anything at any time.
+A custom_id is `in1:<op>:<id>:…`, ids and places only, never content, at most 100 characters. `in1` is
+the version of the scheme. Forms (`bot.forms`) have the same ids and the same handlers. One pattern
+serves all buttons, because discord.py tries every pattern at every click. Handlers are registered by
+op; they check everything again at the click, since anybody can press anything at any time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import discord
 from discord.ext import commands
 
-__all__ = ["Handler", "Press", "PressCog", "PressTable", "button", "row"]
+__all__ = [
+    "Handler",
+    "Press",
+    "PressCog",
+    "PressTable",
+    "button",
+    "chosen",
+    "custom_id",
+    "menu",
+    "parsed",
+    "row",
+]
 
 Handler: TypeAlias = Callable[..., Awaitable[None]]
 """`handler(interaction, *args)` with the ids of the custom_id as strings."""
@@ -61,13 +72,13 @@ class PressCog(commands.Cog):
             self.presses.off(op)
 
 
-class Press(
-    discord.ui.DynamicItem["discord.ui.Button[Any]"],
-    template=_PREFIX + r":(?P<op>[a-z-]+)(?P<args>(?::[\w.-]*)*)",
-):
-    """Any button of ours that was pressed."""
+_TEMPLATE = _PREFIX + r":(?P<op>[a-z-]+)(?P<args>(?::[\w.-]*)*)"
 
-    def __init__(self, item: discord.ui.Button[Any], op: str, args: tuple[str, ...]) -> None:
+
+class Press(discord.ui.DynamicItem["discord.ui.Item[Any]"], template=_TEMPLATE):
+    """Any button of ours that was pressed, or menu in which something was chosen."""
+
+    def __init__(self, item: discord.ui.Item[Any], op: str, args: tuple[str, ...]) -> None:
         super().__init__(item)
         self.op = op
         self.args = args
@@ -76,9 +87,8 @@ class Press(
     async def from_custom_id(
         cls, interaction: discord.Interaction, item: discord.ui.Item[Any], match: re.Match[str]
     ) -> Press:
-        assert isinstance(item, discord.ui.Button)
-        args = match["args"]
-        return cls(item, match["op"], tuple(args[1:].split(":")) if args else ())
+        assert isinstance(item, discord.ui.Button | discord.ui.Select)
+        return cls(item, *_parts(match))
 
     async def callback(self, interaction: discord.Interaction) -> Any:
         await interaction.client.pressed(interaction, self.op, self.args)  # type: ignore[attr-defined]
@@ -93,10 +103,52 @@ def button(
     disabled: bool = False,
 ) -> discord.ui.Button[Any]:
     """A button for `op`. Raises ValueError when the custom_id would be longer than Discord takes."""
-    custom_id = ":".join([_PREFIX, op, *map(str, args)])
-    if len(custom_id) > 100:
-        raise ValueError(f"the custom_id is {len(custom_id)} characters long")
-    return discord.ui.Button(label=label, emoji=emoji, style=style, disabled=disabled, custom_id=custom_id)
+    return discord.ui.Button(
+        label=label, emoji=emoji, style=style, disabled=disabled, custom_id=custom_id(op, args)
+    )
+
+
+def menu(
+    op: str,
+    *args: str | int,
+    options: Sequence[discord.SelectOption],
+    placeholder: str,
+    least: int = 1,
+    most: int = 1,
+) -> discord.ui.Select[Any]:
+    """A menu for `op`, whose handler reads what was taken with `chosen`. Raises as `button`."""
+    return discord.ui.Select(
+        custom_id=custom_id(op, args),
+        options=list(options),
+        placeholder=placeholder,
+        min_values=least,
+        max_values=most,
+    )
+
+
+def chosen(interaction: discord.Interaction) -> tuple[str, ...]:
+    """The values that somebody has chosen in a menu."""
+    data: Any = interaction.data or {}
+    return tuple(data.get("values", ()))
+
+
+def custom_id(op: str, args: Sequence[str | int]) -> str:
+    """What stands under a button. Raises ValueError when it is longer than Discord takes."""
+    made = ":".join([_PREFIX, op, *map(str, args)])
+    if len(made) > 100:
+        raise ValueError(f"the custom_id is {len(made)} characters long")
+    return made
+
+
+def parsed(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """The op and the arguments of a custom_id of ours; None for another."""
+    match = re.fullmatch(_TEMPLATE, text)
+    return None if match is None else _parts(match)
+
+
+def _parts(match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    args = match["args"]
+    return match["op"], tuple(args[1:].split(":")) if args else ()
 
 
 def row(*buttons: discord.ui.Button[Any]) -> discord.ui.View:

@@ -47,9 +47,9 @@ def greeting_row(play_id: str, index: int, count: int) -> discord.ui.View | None
     )
 
 
-def stop_row(play_id: str, locale: str) -> discord.ui.View:
-    """The one button while an answer is written."""
-    return row(button("stop", play_id, label=t(locale, "button.stop"), emoji="⏹"))
+def stop_row(play_id: str, locale: str, *, op: str = "stop") -> discord.ui.View:
+    """The one button while something is written: an answer, unless `op` says what else it stops."""
+    return row(button(op, play_id, label=t(locale, "button.stop"), emoji="⏹"))
 
 
 def failure_row(play_id: str, locale: str) -> discord.ui.View:

@@ -29,6 +29,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
@@ -38,7 +39,9 @@ from bot.complaints import Wrong, explain
 __all__ = [
     "ENV_PREFIX",
     "STEERING",
+    "AttachmentSettings",
     "DiscordSettings",
+    "ImportSettings",
     "LimitSettings",
     "LogSettings",
     "ModelSettings",
@@ -218,9 +221,52 @@ class LimitSettings(_Section):
 
     card_bytes: int = Field(default=32 * 1024 * 1024, ge=1)
     preset_bytes: int = Field(default=2 * 1024 * 1024, ge=1)
+    book_bytes: int = Field(default=4 * 1024 * 1024, ge=1)
     cards_per_server: int = Field(default=1000, ge=1)
     presets_per_server: int = Field(default=200, ge=1)
     bytes_per_server: int = Field(default=512 * 1024 * 1024, ge=1)
+    stories_per_server: int = Field(default=2_048, ge=1, le=4_096)
+
+
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+
+
+def _split(value: object) -> object:
+    # A variable of the environment is one text: "files.example.com, cards.example.com".
+    return [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
+    hosts = tuple(value.strip().lower().rstrip(".") for value in values)
+    if not all(_HOST.fullmatch(host) for host in hosts):
+        raise ValueError('must be names of hosts, such as "files.example.com"')
+    return hosts
+
+
+class ImportSettings(_Section):
+    """From where files may be fetched by their address; `seconds` for all of it.
+
+    `loopback` is for tests: this machine may be asked, without encryption, at any port.
+    """
+
+    hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_hosts)] = (
+        "avatars.charhub.io",
+        "cdn.discordapp.com",
+        "files.catbox.moe",
+        "raw.githubusercontent.com",
+    )
+    seconds: float = Field(default=30.0, gt=0)
+    loopback: bool = False
+
+
+class AttachmentSettings(_Section):
+    """What people may show in a story; sizes in bytes, `seconds` for all files of one message."""
+
+    count: int = Field(default=10, ge=0)
+    picture_bytes: int = Field(default=16 * 1024 * 1024, ge=1)
+    text_bytes: int = Field(default=32 * 1024, ge=1)
+    seconds: float = Field(default=20.0, gt=0)
+    bytes_per_server: int = Field(default=1024 * 1024 * 1024, ge=1)
 
 
 class LogSettings(_Section):
@@ -253,6 +299,8 @@ class Settings(BaseSettings):
     model: ModelSettings = ModelSettings()
     narrator: NarratorSettings = NarratorSettings()
     play: PlaySettings = PlaySettings()
+    attachments: AttachmentSettings = AttachmentSettings()
+    imports: ImportSettings = ImportSettings()
     limits: LimitSettings = LimitSettings()
     logs: LogSettings = LogSettings()
     sandbox: SandboxSettings = SandboxSettings()

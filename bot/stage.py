@@ -17,16 +17,20 @@ import discord
 import structlog
 
 from bot import rows
+from bot.answers import tool_line
 from bot.bindings import Bindings
 from bot.echoes import Echoes, message_id_of
 from bot.faces import Faces
 from bot.i18n import by_code, t
 from bot.outbox import Outbox, Place, Reply
-from bot.writing import LabelFilter, Writing
+from bot.showing import Showing
+from bot.writing import Writing
+from engine.agent.tools import ToolResult
 from engine.hooks import Scope
 from engine.host import Engine
 from engine.play import ExchangeEnded, ExchangeStarted, Node, Playthrough, Timeline, UserText
 from engine.session import Message
+from engine.table import SHOWN
 
 __all__ = ["ANSWER", "GREETING", "Stage"]
 
@@ -64,7 +68,8 @@ class Stage:
         self._outbox = outbox
         self._bindings = bindings
         self._faces = faces
-        self._echoes = Echoes(outbox, faces)
+        self._showing = Showing(engine)
+        self._echoes = Echoes(outbox, faces, self._showing)
         self._writings: dict[str, Writing] = {}  # by session
         self._telling: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._newest: dict[int, Writing] = {}  # by channel
@@ -75,6 +80,7 @@ class Stage:
         on = self._engine.hooks.on
         on("play/exchange-started", self._started, owner=owner)
         on("agent/assistant-stream", self._frame, owner=owner)
+        on("tools/result", self._result, owner=owner)
         on("play/exchange-ended", self._ended, owner=owner)
         on("agent/paused", self._paused, owner=owner)
         on("agent/dead-letter", self._dead_letter, owner=owner)
@@ -87,22 +93,20 @@ class Stage:
             return
         channel_id = binding.channel_id
         before = self._newest.get(channel_id)
-        speaker = {"name": ""}
+        speaker: dict[str, Any] = {"name": "", "veiled": False}
 
         async def open_reply() -> Any:
-            if before is not None:  # messages stand in the order in which they were written
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LONGEST_END):
-                        await before.over.wait()
+            await self._over(before)  # messages stand in the order in which they were written
             face = await self._faces.of_play(started.play_id)
             speaker["name"] = face.name
+            speaker["veiled"] = await self._showing.veils(started.play_id)
             place = self._place(
                 channel_id, started.play_id, started.session_id, started.turn, started.swipe_of
             )
             locale = self.locale(channel_id)
             return self._outbox.reply(place, face, stop=lambda: rows.stop_row(started.play_id, locale))
 
-        writing = Writing(lambda: speaker["name"], open_reply)
+        writing = Writing(lambda: speaker["name"], open_reply, lambda: speaker["veiled"])
         self._writings[started.session_id] = self._newest[channel_id] = writing
         self._mark_begun(channel_id, started.inputs)
 
@@ -110,6 +114,11 @@ class Stage:
         writing = self._writings.get(session_id)
         if writing is not None:
             writing.frame(frame)
+
+    def _result(self, result: ToolResult) -> None:
+        writing = self._writings.get(result.call.session_id)
+        if writing is not None and result.call.name in SHOWN and not result.outcome.is_error:
+            writing.remark(tool_line(result.outcome.text))
 
     async def _ended(self, ended: ExchangeEnded) -> None:
         writing = self._writings.pop(ended.session_id, None)
@@ -132,7 +141,7 @@ class Stage:
         for message_id in {*_answered_messages(ended.inputs), *await self._left_by_a_crash(ended)}:
             self._outbox.unmark(channel_id, message_id, TAKEN)
         if ended.variant_id is not None and ended.node_id is not None:
-            await self._answered(ended.play_id, ended.node_id, reply, channel_id)
+            await self._answered(ended, ended.node_id, reply, channel_id)
         elif ended.swipe_of is not None:
             if reply is not None:
                 await reply.abandon()
@@ -153,13 +162,22 @@ class Stage:
         said = (await self._engine.plays.text(node.adopted)).inputs
         return [message_id for words in said if (message_id := message_id_of(words.key)) is not None]
 
-    async def _answered(self, play_id: str, node_id: str, reply: Reply | None, channel_id: int) -> None:
-        play, _, node = await self._node(play_id, node_id)
+    async def _answered(
+        self, ended: ExchangeEnded, node_id: str, reply: Reply | None, channel_id: int
+    ) -> None:
+        play, _, node = await self._node(ended.play_id, node_id)
         place = self._node_place(channel_id, play.id, node)
         if reply is not None:
+            face = await self._faces.of_play(play.id)
+            text = await self._engine.plays.text(node.adopted)
+            locale = self.locale(channel_id)
+            footer = t(locale, "answer.stopped") if node.adopted.interrupted else None
+            if ended.reason["kind"] == "error":  # some of it was said before a tool was called
+                footer = self._failure_line(ended, locale)
             await reply.finish(
+                await self._showing.answer(play, node, text, face.name, locale),
                 buttons=lambda: self._answer_row(play.id, node),
-                footer=t(self.locale(channel_id), "answer.stopped") if node.adopted.interrupted else None,
+                footer=footer,
                 node_id=node.id,
                 variant_id=node.adopted.id,
             )
@@ -238,7 +256,9 @@ class Stage:
         face = await self._faces.of_play(play_id)
         greetings, index = await self._engine.greetings(play_id)
         locale = self.locale(binding.channel_id)
-        text = greetings[index] if greetings else t(locale, "play.no_greeting", name=face.name)
+        text = t(locale, "play.no_greeting", name=face.name)
+        if greetings:
+            text = await self._showing.greeting(play, greetings[index], index, locale)
         draft = play.head.node_id is None
         await self._outbox.render(
             self._place(binding.channel_id, play_id, play.head.session_id, 0, None, kind=GREETING),
@@ -266,7 +286,7 @@ class Stage:
         await self._outbox.render(
             self._node_place(binding.channel_id, play.id, node),
             face,
-            LabelFilter.strip(face.name, text.answer),
+            await self._showing.answer(play, node, text, face.name, locale),
             buttons=(lambda: self._answer_row(play_id, node)) if buttons else None,
             footer=t(locale, "answer.stopped") if node.adopted.interrupted else None,
         )
@@ -343,6 +363,7 @@ class Stage:
         binding = self._bindings.of_play(play_id)
         if binding is None:
             return
+        await self._over(self._newest.get(binding.channel_id))  # or its row would come after this
         await self.fix_greeting(play_id)
         for node in (await self._engine.plays.timeline(play_id)).path()[-1:]:
             await self._outbox.bare(self._node_place(binding.channel_id, play_id, node))
@@ -368,6 +389,14 @@ class Stage:
             self._outbox.mark(channel_id, message_id, TAKEN)
         while len(self._begun) > _BEGUN_KEPT:
             del self._begun[next(iter(self._begun))]
+
+    @staticmethod
+    async def _over(writing: Writing | None) -> None:
+        """Wait until all that there is to show of an answer is shown."""
+        if writing is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LONGEST_END):
+                    await writing.over.wait()
 
     @staticmethod
     def _answer_row(play_id: str, node: Node) -> discord.ui.View:

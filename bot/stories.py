@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import discord
 import structlog
 
 from bot import permissions
+from bot.beginnings import Beginnings
 from bot.bindings import Bindings
 from bot.faces import Faces
 from bot.i18n import t
@@ -22,11 +23,11 @@ from bot.outbox import Outbox
 from bot.stage import Stage
 from engine.errors import EngineError, InputError, PlayError
 from engine.host import Engine
-from engine.library import ResourceRow, Selection
+from engine.library import ResourceRow
 from engine.play import Playthrough
 from engine.storage import Store, Write
 
-__all__ = ["Opened", "Stories", "StoryParent", "owner_of"]
+__all__ = ["Opened", "Stories", "StoryParent", "check_owner", "owner_of"]
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +48,12 @@ def owner_of(guild: discord.Guild | None, user_id: int) -> str:
     return f"guild:{guild.id}" if guild is not None else f"user:{user_id}"
 
 
+def check_owner(interaction: discord.Interaction, play: Playthrough) -> None:
+    """Whoever began the story, or a moderator. Raises PlayError PLAY_OWNER_ONLY for others."""
+    if str(interaction.user.id) != play.created_by and not interaction.permissions.manage_messages:
+        raise PlayError("Only whoever began the story may do that.", code="PLAY_OWNER_ONLY")
+
+
 class Stories:
     """Opens and ends stories."""
 
@@ -64,6 +71,7 @@ class Stories:
         self._store = store
         self._outbox = outbox
         self._bindings = bindings
+        self.beginnings = Beginnings(engine.library, bindings)
         self._faces = faces
         self._stage = stage
         self._clock = clock
@@ -83,20 +91,20 @@ class Stories:
 
         `{{user}}` is the persona of whoever opens it, or without `plays` whoever speaks first.
 
-        Raises InputError MISSING_PERMISSION (data: needs) or NSFW_CHANNEL before anything is
-        made, and what Discord raises when it refuses the thread; the story is closed again then.
+        Raises InputError MISSING_PERMISSION (data: needs), NSFW_CHANNEL, SESSION_CONFIGURATION_UNAVAILABLE
+        for a template that misses something, or PlayError SESSION_SELECTION_LIMIT_REACHED before anything
+        is made, and what Discord raises when it refuses the thread; the story is closed again then.
         """
         self._check(parent, card)
         guild_id = parent.guild.id
-        defaults = await self._bindings.defaults(guild_id, parent.id)
+        chosen = await self.beginnings.selection(card, guild_id, parent.id, user_id=user_id)
         play = await self._engine.plays.create(
             owner=card.owner,
             created_by=str(user_id),
-            selection=Selection(
-                card_id=card.id,
-                preset_id=defaults.preset_id,
+            selection=replace(
+                chosen,
                 user_name=await self._engine.persona_name(user_id, user_name) if plays else "",
-                book_ids=book_ids,
+                book_ids=(*chosen.book_ids, *book_ids),
             ),
             title=(title or card.name)[:_TITLE_LIMIT],
         )

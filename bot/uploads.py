@@ -15,13 +15,15 @@ import discord
 import structlog
 
 from bot.excerpts import clip, plain, size
+from bot.remarks import refusal_text
 from engine.errors import InputError, ResourceError
 
 __all__ = ["Noun", "Upload", "read_upload", "refusal"]
 
 log = structlog.get_logger(__name__)
 
-Noun: TypeAlias = Literal["card", "preset"]
+Noun: TypeAlias = Literal["card", "preset", "world", "regex", "persona", "template"]
+"""What somebody meant to bring, by the name of the command."""
 
 _SECONDS = 60.0  # 32 MiB at half a megabyte a second; an interaction can be answered for 15 minutes
 _TRIES = 2
@@ -49,10 +51,13 @@ async def read_upload(attachment: discord.Attachment, limit: int) -> Upload:
     return Upload(attachment.filename, body)
 
 
-def refusal(error: ResourceError, filename: str, noun: Noun) -> InputError:
-    """What the library refused, as an error that says so of this file.
+def refusal(
+    error: ResourceError, filename: str, noun: Noun, locale: discord.Locale | str | None = None
+) -> InputError:
+    """What the library refused, as an error that says so of this file in the reader's language.
 
-    Codes IMPORT_LIBRARY_FULL (data: limit), IMPORT_NOT_CARD, IMPORT_NOT_PRESET (data: file, reason).
+    Codes IMPORT_LIBRARY_FULL (data: limit), IMPORT_NOT_CARD, IMPORT_NOT_PRESET and so on, by the noun
+    (data: file, reason).
     """
     code = error.error_code
     if code == "LIBRARY_LIMIT_REACHED":
@@ -63,7 +68,7 @@ def refusal(error: ResourceError, filename: str, noun: Noun) -> InputError:
         error.message,
         code=f"IMPORT_NOT_{noun.upper()}",
         file=plain(filename, _NAME),
-        reason=clip(error.message, 500),  # the readers' messages quote the file
+        reason=clip(refusal_text(locale, error), 500),  # the readers' messages quote the file
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from bot.outbox import Reply
+from bot.veil import Veil
 
 __all__ = ["LabelFilter", "Writing"]
 
@@ -71,15 +72,26 @@ class LabelFilter:
 
 
 class Writing:
-    """Feeds one turn's frames into the reply that `open_reply` gives."""
+    """Feeds one turn's frames into the reply that `open_reply` gives.
 
-    def __init__(self, speaker: Callable[[], str], open_reply: Callable[[], Awaitable[Reply | None]]) -> None:
+    With `veiled` what is written in tags is not shown while it comes. Both are asked once the reply is open.
+    """
+
+    def __init__(
+        self,
+        speaker: Callable[[], str],
+        open_reply: Callable[[], Awaitable[Reply | None]],
+        veiled: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._speaker = speaker
+        self._veiled = veiled
+        self._veil: Veil | None = None
         self._reply: Reply | None = None
         self._early: list[Any] = []
         self._step: tuple[int, int] | None = None
         self._written = ""
         self._before = ""  # what earlier steps of the turn said: a retry does not take it back
+        self._remarked = False  # whether a remark is the last that was written
         self._filter: LabelFilter | None = None
         self.over = asyncio.Event()
         """Set by whoever ends it, when all that there is to show is shown."""
@@ -95,6 +107,10 @@ class Writing:
         for frame in early:
             self.frame(frame)
 
+    def remark(self, text: str) -> None:
+        """A small line between the steps of the turn, on a line of its own."""
+        self.frame({"kind": "remark", "text": text})
+
     def frame(self, frame: Any) -> None:
         """Take one live frame of the engine."""
         if self._reply is None:
@@ -103,8 +119,10 @@ class Writing:
             return
         if frame["kind"] == "start":
             self._start(self._reply, (frame["turn"], frame["step"]))
+        elif frame["kind"] == "remark":
+            self._remark(self._reply, frame["text"])
         elif frame["kind"] == "chunk" and frame["chunk"]["type"] == "text-delta" and self._filter:
-            self._show(self._reply, self._filter.feed(frame["chunk"]["text"]))
+            self._show(self._reply, self._unveiled(self._filter.feed(frame["chunk"]["text"])))
 
     async def reply(self) -> Reply | None:
         """The open reply, with everything that came so far written; None when the channel is gone."""
@@ -124,12 +142,24 @@ class Writing:
             if self._written.strip():
                 self._show(reply, "\n\n")
             self._before = self._written
+            self._remarked = False
         self._step = step
         self._filter = LabelFilter(self._speaker())
+        self._veil = Veil() if self._veiled() else None
+
+    def _remark(self, reply: Reply, text: str) -> None:
+        self._let_go(reply)
+        if self._written.strip():
+            self._show(reply, "\n" if self._remarked else "\n\n")
+        self._show(reply, text)
+        self._remarked = True
 
     def _let_go(self, reply: Reply) -> None:
         if self._filter is not None:
-            self._show(reply, self._filter.rest())
+            self._show(reply, self._unveiled(self._filter.rest()))
+
+    def _unveiled(self, text: str) -> str:
+        return text if self._veil is None else self._veil.feed(text)
 
     def _show(self, reply: Reply, text: str) -> None:
         if text:

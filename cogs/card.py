@@ -4,48 +4,64 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot import panels
-from bot.choices import CardOption, resolve
+from bot import forms, texts
+from bot.along import Along
+from bot.browse import Spot
+from bot.cardpanel import CARD_TEXTS, PORTRAIT, CardView, card_edit_panel, card_line, card_panel
+from bot.choices import CardOption
 from bot.client import Inglenook
-from bot.details import card_details, card_tokens
+from bot.details import card_details
 from bot.excerpts import plain
+from bot.greetingdesk import GreetingDesk, edited_card
 from bot.i18n import label, t
-from bot.press import Handler, PressCog
-from bot.stories import owner_of
-from bot.uploads import read_upload, refusal
+from bot.press import Handler, chosen
+from bot.shelfcog import SORTS, Panel, ShelfCog
+from bot.texts import Wording
 from bot.venues import base_channel, server, story_parent
-from engine.errors import InputError, ResourceError
-from engine.library import ResourceRow
+from engine.codec import JsonObject
+from engine.library import ResourceRow, forms_of
+from engine.llm.narrator.scene import estimate_tokens
+from engine.resources import card_facts, mended_texts
 
 __all__ = ["Cards", "setup"]
 
+_NAMES = ("name", "nickname", "creator", "character_version", "tags")
+
 
 class Cards(
-    PressCog,
+    ShelfCog,
     commands.GroupCog,
     group_name=label("commands.card.name"),
     group_description=label("commands.card.description"),
 ):
-    """Bring in, list, show, bind, delete; and the buttons under the panels, which outlive a restart."""
+    """The verbs of `ux` 5; and the buttons under the panels, which outlive a restart."""
+
+    kind = "card"
+    noun = "card"
 
     def __init__(self, bot: Inglenook) -> None:
-        self.bot = bot
-        self.presses = bot.presses
+        super().__init__(bot)
+        self._greetings = GreetingDesk(self)
+        self._along = Along(self.library, "card", "card-edit", self._owner_of_books)
 
     def presses_served(self) -> Mapping[str, Handler]:
         return {
-            "play-card": self._play,
-            "bind-card": self._bind_here,
-            "card-details": self._details,
-            "card-page": self._turn,
-            "delete-yes": self._delete_confirmed,
-            "delete-no": self._delete_refused,
+            **super().presses_served(),
+            **self._greetings.presses(),
+            **self._along.browser.presses(),
+            "card-play": self._play,
+            "card-mend": self._mend,
+            "card-relink": self._relink,
+            "card-field": self._field,
+            "card-names": self._names_entered,
+            "card-text": self._text_entered,
         }
 
     # -- commands ----------------------------------------------------------------------------------
@@ -53,25 +69,44 @@ class Cards(
     @app_commands.command(
         name=label("commands.card.import.name"), description=label("commands.card.import.description")
     )
-    @app_commands.rename(file=label("commands.card.import.options.file.name"))
-    @app_commands.describe(file=label("commands.card.import.options.file.description"))
-    async def import_(self, interaction: discord.Interaction, file: discord.Attachment) -> None:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-        upload = await read_upload(file, self.bot.settings.limits.card_bytes)
-        try:
-            row = await self.bot.engine.library.import_card(
-                _owner(interaction), upload.body, upload.filename, str(interaction.user.id)
-            )
-        except ResourceError as error:
-            raise refusal(error, upload.filename, "card") from error
-        await self._show(interaction, row, arrived=True)
+    @app_commands.rename(
+        file=label("commands.card.import.options.file.name"),
+        url=label("commands.card.import.options.url.name"),
+    )
+    @app_commands.describe(
+        file=label("commands.card.import.options.file.description"),
+        url=label("commands.card.import.options.url.description"),
+    )
+    async def import_(
+        self,
+        interaction: discord.Interaction,
+        file: discord.Attachment | None = None,
+        url: app_commands.Range[str, 1, 2000] | None = None,
+    ) -> None:
+        await self.begin_import(interaction, file, url)
 
     @app_commands.command(
         name=label("commands.card.list.name"), description=label("commands.card.list.description")
     )
-    async def list(self, interaction: discord.Interaction) -> None:
+    @app_commands.rename(
+        search=label("commands.card.list.options.search.name"),
+        sort=label("commands.card.list.options.sort.name"),
+    )
+    @app_commands.describe(
+        search=label("commands.card.list.options.search.description"),
+        sort=label("commands.card.list.options.sort.description"),
+    )
+    @app_commands.choices(
+        sort=[app_commands.Choice(name=label(f"browse.sort.{sort}"), value=sort) for sort in SORTS]
+    )
+    async def list(
+        self,
+        interaction: discord.Interaction,
+        search: app_commands.Range[str, 1, 100] | None = None,
+        sort: str = "name",
+    ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await interaction.followup.send(view=await self._page(interaction, 0), ephemeral=True)
+        await self.browser.send(interaction, Spot(sort=sort, search=search or ""))
 
     @app_commands.command(
         name=label("commands.card.show.name"), description=label("commands.card.show.description")
@@ -80,7 +115,7 @@ class Cards(
     @app_commands.describe(card=label("commands.card.show.options.card.description"))
     async def show(self, interaction: discord.Interaction, card: CardOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._show(interaction, await resolve(interaction, "card", card), arrived=False)
+        await self.show_row(interaction, await self.named(interaction, card))
 
     @app_commands.command(
         name=label("commands.card.bind.name"), description=label("commands.card.bind.description")
@@ -89,7 +124,48 @@ class Cards(
     @app_commands.describe(card=label("commands.card.bind.options.card.description"))
     async def bind(self, interaction: discord.Interaction, card: CardOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._bind(interaction, await resolve(interaction, "card", card))
+        await self.bind_row(interaction, await self.named(interaction, card))
+
+    @app_commands.command(
+        name=label("commands.card.unbind.name"), description=label("commands.card.unbind.description")
+    )
+    async def unbind(self, interaction: discord.Interaction) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        channel = base_channel(interaction)
+        await self.bot.bindings.choose(server(interaction).id, channel, "card", None)
+        text = t(interaction.locale, "card.unbound", channel=f"<#{channel}>")
+        await interaction.followup.send(text, ephemeral=True)
+
+    @app_commands.command(
+        name=label("commands.card.edit.name"), description=label("commands.card.edit.description")
+    )
+    @app_commands.rename(card=label("commands.card.show.options.card.name"))
+    @app_commands.describe(card=label("commands.card.show.options.card.description"))
+    async def edit(self, interaction: discord.Interaction, card: CardOption) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        found = await self.editable(interaction, (await self.named(interaction, card)).id)
+        view, files = await self.edit_panel(interaction, found)
+        await interaction.followup.send(view=view, files=files, ephemeral=True)
+
+    @app_commands.command(
+        name=label("commands.card.export.name"), description=label("commands.card.export.description")
+    )
+    @app_commands.rename(
+        card=label("commands.card.show.options.card.name"),
+        form=label("commands.card.export.options.form.name"),
+    )
+    @app_commands.describe(
+        card=label("commands.card.show.options.card.description"),
+        form=label("commands.card.export.options.form.description"),
+    )
+    @app_commands.choices(
+        form=[app_commands.Choice(name=form.upper(), value=form) for form in forms_of("card")]
+    )
+    async def export_(
+        self, interaction: discord.Interaction, card: CardOption, form: str | None = None
+    ) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self.export(interaction, await self.named(interaction, card), form)
 
     @app_commands.command(
         name=label("commands.card.delete.name"), description=label("commands.card.delete.description")
@@ -98,97 +174,159 @@ class Cards(
     @app_commands.describe(card=label("commands.card.delete.options.card.description"))
     async def delete(self, interaction: discord.Interaction, card: CardOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        row = await resolve(interaction, "card", card)
-        _check_may_delete(interaction, row)
-        await interaction.followup.send(
-            t(interaction.locale, "card.delete_confirm", name=plain(row.name, 200)),
-            view=panels.delete_row(row, str(interaction.locale)),
-            ephemeral=True,
+        await self.ask_delete(interaction, await self.named(interaction, card))
+
+    # -- how a card looks --------------------------------------------------------------------------
+
+    async def panel(self, interaction: discord.Interaction, found: ResourceRow, *, arrived: bool) -> Panel:
+        avatar = await self.library.avatar(found.id)
+        files = []
+        if avatar is not None:
+            ending = (found.avatar_type or "image/png").rpartition("/")[2]
+            files.append(discord.File(io.BytesIO(avatar), f"{PORTRAIT}.{ending}"))
+        name = await self.bot.engine.persona_name(interaction.user.id, interaction.user.display_name)
+        view = await self._view(found, files[0].filename if files else None)
+        if arrived and not found.known and not found.relinked:
+            view = replace(view, lost=await self.library.lost(found))
+        return card_panel(view, self.reader(interaction, found, name), arrived=arrived), files
+
+    async def edit_panel(self, interaction: discord.Interaction, found: ResourceRow, note: str = "") -> Panel:
+        return card_edit_panel(await self._view(found), self.reader(interaction, found), note), []
+
+    async def details(self, found: ResourceRow, locale: str) -> bytes:
+        card = await self.library.card(found.id)
+        return await asyncio.to_thread(card_details, found, card, locale)
+
+    def entry_text(self, found: ResourceRow, locale: str) -> str:
+        return card_line(found, locale)
+
+    def forms_of(self) -> Sequence[str]:
+        return forms_of("card")
+
+    async def _view(self, found: ResourceRow, picture: str | None = None) -> CardView:
+        card = await self.library.card(found.id)
+        return CardView(
+            row=found,
+            card=card,
+            facts=await asyncio.to_thread(card_facts, card, estimate_tokens),
+            scripts_allowed=await self.library.consents.given(found.owner, found.id),
+            picture=picture,
+            books=len(await self.library.relations.books("card", found.id)),
         )
 
-    # -- buttons -----------------------------------------------------------------------------------
+    # -- play and bind -----------------------------------------------------------------------------
 
     async def _play(self, interaction: discord.Interaction, card_id: str) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         parent = story_parent(interaction)
-        row = await self._row(interaction, card_id)
+        found = await self.row_of(interaction, card_id)
         opened = await self.bot.stories.open(
-            parent, row, user_id=interaction.user.id, user_name=interaction.user.display_name
+            parent, found, user_id=interaction.user.id, user_name=interaction.user.display_name
         )
         text = t(interaction.locale, "play.opened", thread=opened.thread.mention)
         await interaction.followup.send(text, ephemeral=True)
 
-    async def _bind_here(self, interaction: discord.Interaction, card_id: str) -> None:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._bind(interaction, await self._row(interaction, card_id))
-
-    async def _details(self, interaction: discord.Interaction, card_id: str) -> None:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-        row = await self._row(interaction, card_id)
-        card = await self.bot.engine.library.card(row.id)
-        text = await asyncio.to_thread(card_details, row, card, str(interaction.locale))
-        await interaction.followup.send(file=discord.File(io.BytesIO(text), "details.md"), ephemeral=True)
-
-    async def _turn(self, interaction: discord.Interaction, page: str) -> None:
+    async def _relink(self, interaction: discord.Interaction, card_id: str) -> None:
         await interaction.response.defer()
-        await interaction.edit_original_response(view=await self._page(interaction, int(page)))
+        found = await self.editable(interaction, card_id)
+        found = await self.library.relink(found.id, chosen(interaction)[0])
+        await self.replace_panel(interaction, await self.panel(interaction, found, arrived=True))
 
-    async def _delete_confirmed(self, interaction: discord.Interaction, card_id: str) -> None:
-        await interaction.response.defer()
-        row = await self._row(interaction, card_id)
-        _check_may_delete(interaction, row)
-        # A table in the middle of its story keeps its character.
-        await self.bot.engine.library.delete(row.id, release=False)
-        await self._answered(interaction, "card.deleted", row)
-
-    async def _delete_refused(self, interaction: discord.Interaction, card_id: str) -> None:
-        await interaction.response.defer()
-        await self._answered(interaction, "card.kept", await self._row(interaction, card_id))
-
-    # -- inside ------------------------------------------------------------------------------------
-
-    async def _row(self, interaction: discord.Interaction, card_id: str) -> ResourceRow:
-        """The card of a button: ids travel through everybody's hands, so whose it is counts again."""
-        return await self.bot.engine.library.get(card_id, owner=_owner(interaction))
-
-    async def _show(self, interaction: discord.Interaction, row: ResourceRow, *, arrived: bool) -> None:
-        library = self.bot.engine.library
-        card, avatar = await library.card(row.id), await library.avatar(row.id)
-        name = await self.bot.engine.persona_name(interaction.user.id, interaction.user.display_name)
-        reader = panels.Reader(str(interaction.locale), name, interaction.guild is not None)
-        tokens = None if arrived else await asyncio.to_thread(card_tokens, card)
-        files = []
-        if avatar is not None:
-            ending = (row.avatar_type or "image/png").rpartition("/")[2]
-            files.append(discord.File(io.BytesIO(avatar), f"{panels.PORTRAIT}.{ending}"))
-        picture = files[0].filename if files else None
-        view = panels.card_panel(row, card, reader, picture=picture, tokens=tokens)
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
-
-    async def _page(self, interaction: discord.Interaction, page: int) -> discord.ui.LayoutView:
-        rows = await self.bot.engine.library.list(_owner(interaction), "card")
-        return panels.list_panel("card", rows, page, str(interaction.locale))
-
-    async def _bind(self, interaction: discord.Interaction, row: ResourceRow) -> None:
+    async def bind_row(self, interaction: discord.Interaction, found: ResourceRow) -> None:
         channel = base_channel(interaction)
-        await self.bot.bindings.choose(server(interaction).id, channel, "card", row.id)
+        await self.bot.bindings.choose(server(interaction).id, channel, "card", found.id)
+        await self.library.touch(found.id)
         key = "card.bound" if channel == interaction.channel_id else "card.bound_parent"
-        text = t(interaction.locale, key, name=plain(row.name, 200), channel=f"<#{channel}>")
+        text = t(interaction.locale, key, name=plain(found.name, 200), channel=f"<#{channel}>")
         await interaction.followup.send(text, ephemeral=True)
 
-    async def _answered(self, interaction: discord.Interaction, key: str, row: ResourceRow) -> None:
-        text = t(interaction.locale, key, name=plain(row.name, 200))
-        await interaction.edit_original_response(content=text, view=None)
+    # -- editing -----------------------------------------------------------------------------------
+
+    async def _mend(self, interaction: discord.Interaction, card_id: str, revision: str) -> None:
+        await interaction.response.defer()
+        found = await self.editable(interaction, card_id, revision)
+        mended = await self.library.edit(found.id, _mended, expected_revision=found.revision)
+        await self.replace_panel(interaction, await self.panel(interaction, mended, arrived=False))
+
+    async def _field(self, interaction: discord.Interaction, card_id: str) -> None:
+        found = await self.editable(interaction, card_id)
+        (field,) = chosen(interaction)
+        if field == "names":
+            await self._ask_names(interaction, found)
+        elif field in ("greetings", "books"):
+            await interaction.response.defer()
+            browser = self._greetings.browser if field == "greetings" else self._along.browser
+            await browser.show(interaction, Spot(found.id))
+        elif field in CARD_TEXTS:
+            name = t(interaction.locale, f"card.edit.{field}")
+            text = str(getattr(await self.library.card(found.id), field))
+            wording = Wording(text, name, f"{field}.txt", t(interaction.locale, f"card.edit.{field}_hint"))
+            await texts.edit(interaction, "card-text", (found.id, found.revision, field), wording)
+
+    async def _ask_names(self, interaction: discord.Interaction, found: ResourceRow) -> None:
+        card, locale = await self.library.card(found.id), interaction.locale
+        values = {key: str(getattr(card, key)) for key in _NAMES[:-1]} | {"tags": ", ".join(card.tags)}
+        fields = [
+            forms.TextField(
+                key,
+                t(locale, f"card.edit.{key}"),
+                values[key],
+                long=key == "tags",
+                required=key == "name",
+                most=200 if key == "name" and len(values[key]) <= 200 else forms.LONGEST,
+                hint=t(locale, f"card.edit.{key}_hint"),
+            )
+            for key in _NAMES
+            if len(values[key]) <= forms.LONGEST
+        ]
+        title = t(locale, "card.edit.names")
+        await forms.ask(
+            interaction, forms.form("card-names", found.id, found.revision, title=title, fields=fields)
+        )
+
+    async def _names_entered(self, interaction: discord.Interaction, card_id: str, revision: str) -> None:
+        await interaction.response.defer()
+        entered, card = forms.entered(interaction), await self.library.card(card_id)
+        patch: dict[str, object] = {
+            key: text
+            for key, text in entered.items()
+            if key != "tags" and not texts.same(str(getattr(card, key)), text)
+        }
+        if "tags" in entered and not texts.same(", ".join(card.tags), entered["tags"]):
+            patch["tags"] = _tags(entered["tags"])
+        await self._change(interaction, card_id, revision, patch)
+
+    async def _text_entered(
+        self, interaction: discord.Interaction, card_id: str, revision: str, field: str
+    ) -> None:
+        await interaction.response.defer()
+        text = await texts.changed(interaction)
+        before = str(getattr(await self.library.card(card_id), field))
+        await self._change(interaction, card_id, revision, {} if texts.same(before, text) else {field: text})
+
+    async def _change(
+        self, interaction: discord.Interaction, card_id: str, revision: str, patch: Mapping[str, object]
+    ) -> None:
+        found = await self.editable(interaction, card_id, revision)
+        note = t(interaction.locale, "edit.saved" if patch else "edit.unchanged")
+        if patch:
+            found = await self.library.edit(
+                found.id, lambda raw: edited_card(raw, patch), expected_revision=int(revision)
+            )
+        await self.edited(interaction, found, note)
+
+    async def _owner_of_books(self, interaction: discord.Interaction, card_id: str) -> str:
+        return (await self.editable(interaction, card_id)).owner
 
 
-def _owner(interaction: discord.Interaction) -> str:
-    return owner_of(interaction.guild, interaction.user.id)
+def _mended(raw: JsonObject) -> JsonObject:
+    mended: JsonObject = mended_texts(raw)
+    return mended
 
 
-def _check_may_delete(interaction: discord.Interaction, row: ResourceRow) -> None:
-    """Whoever brought it in, or who may manage the server."""
-    if str(interaction.user.id) != row.created_by and not interaction.permissions.manage_guild:
-        raise InputError("Only whoever brought it in may do that.", code="IMPORTER_ONLY")
+def _tags(text: str) -> Sequence[str]:
+    parts = text.replace("，", ",").replace("、", ",").replace("\n", ",").split(",")
+    return [tag for part in parts if (tag := " ".join(part.split()))]
 
 
 async def setup(bot: Inglenook) -> None:

@@ -15,9 +15,9 @@ from bot.client import Inglenook
 from bot.excerpts import one_line
 from bot.i18n import label, t
 from bot.press import Handler, PressCog
-from bot.stories import StoryParent, owner_of
+from bot.stories import StoryParent, check_owner, owner_of
 from bot.venues import story_parent
-from engine.errors import NotFound, PlayError
+from engine.errors import EngineError, PlayError
 from engine.library import ResourceRow
 from engine.play import Playthrough
 
@@ -40,7 +40,7 @@ class Play(
         self.presses = bot.presses
 
     def presses_served(self) -> Mapping[str, Handler]:
-        return {"end-yes": self._end_confirmed}
+        return {"end-yes": self._end_confirmed, "sum-stop": self._summary_stopped}
 
     @app_commands.command(
         name=label("commands.play.new.name"), description=label("commands.play.new.description")
@@ -75,13 +75,8 @@ class Play(
 
     async def _default_card(self, parent: StoryParent) -> ResourceRow | None:
         """The card that stories in this channel start with, unless it has left the library."""
-        defaults = await self.bot.bindings.defaults(parent.guild.id, parent.id)
-        if defaults.card_id is None:
-            return None
-        try:
-            return await self.bot.engine.library.get(defaults.card_id, owner=owner_of(parent.guild, 0))
-        except NotFound:
-            return None
+        guild = parent.guild
+        return await self.bot.stories.beginnings.card(owner_of(guild, 0), guild.id, parent.id)
 
     @app_commands.command(
         name=label("commands.play.info.name"), description=label("commands.play.info.description")
@@ -93,12 +88,40 @@ class Play(
         await interaction.followup.send(text, ephemeral=True)
 
     @app_commands.command(
+        name=label("commands.play.summarize.name"), description=label("commands.play.summarize.description")
+    )
+    async def summarize(self, interaction: discord.Interaction) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        play = await self.bot.stories.here(_channel_id(interaction))
+        check_owner(interaction, play)
+        locale = interaction.locale
+        # A model may take a minute over it; whoever waits sees that, and can stop it.
+        await interaction.edit_original_response(
+            content=t(locale, "play.summarizing"), view=rows.stop_row(play.id, str(locale), op="sum-stop")
+        )
+        try:
+            done = await self.bot.engine.sum_up(play.id)
+        except EngineError:
+            await failures.dismiss(interaction)
+            raise
+        text = t(locale, "play.summarize_nothing")
+        if done is not None:
+            text = t(locale, "play.summarized", n=done.messages, before=done.before, after=done.after)
+        await interaction.edit_original_response(content=text, view=None)
+
+    async def _summary_stopped(self, interaction: discord.Interaction, play_id: str) -> None:
+        await interaction.response.defer()
+        play = await self.bot.engine.plays.get(play_id)
+        check_owner(interaction, play)
+        await self.bot.engine.plays.stop(play_id)
+
+    @app_commands.command(
         name=label("commands.play.end.name"), description=label("commands.play.end.description")
     )
     async def end(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         play = await self.bot.stories.here(_channel_id(interaction))
-        _check_owner(interaction, play)
+        check_owner(interaction, play)
         await interaction.followup.send(
             t(interaction.locale, "play.end_confirm", title=play.title),
             view=rows.confirm_row("end-yes", (play.id,), str(interaction.locale)),
@@ -111,7 +134,7 @@ class Play(
         play = await self.bot.stories.here(channel_id)
         if play.id != play_id:
             raise PlayError("The story has moved on meanwhile.", code="PLAY_HEAD_MOVED")
-        _check_owner(interaction, play)
+        check_owner(interaction, play)
         await self.bot.stories.end(channel_id)
         await self.bot.stage.close(play_id)
         locale = self.bot.stage.locale(channel_id)
@@ -212,12 +235,6 @@ def _channel_id(interaction: discord.Interaction) -> int:
     if interaction.channel_id is None:
         raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
     return interaction.channel_id
-
-
-def _check_owner(interaction: discord.Interaction, play: Playthrough) -> None:
-    """Whoever began the story, or a moderator."""
-    if str(interaction.user.id) != play.created_by and not interaction.permissions.manage_messages:
-        raise PlayError("Only whoever began the story may do that.", code="PLAY_OWNER_ONLY")
 
 
 async def setup(bot: Inglenook) -> None:

@@ -19,6 +19,7 @@
     ├── LlmError                   a model call that failed; carries a `Failure`
     ├── HookError                  a listener broke the rules of its hook
     ├── AgentError                 an agent cannot do what was asked in its state
+    ├── AssemblyError              a strategy or a source that cannot be carried out; has an HTTP `status`
     └── PlayError                  a playthrough cannot do what was asked; codes PLAY_*
 
 Each class has a machine `code` beside it; an instance may narrow it. A surface that
@@ -32,6 +33,7 @@ from typing import Any, ClassVar
 __all__ = [
     "AgentError",
     "AppendRefused",
+    "AssemblyError",
     "Conflict",
     "EngineError",
     "FormatUnsupported",
@@ -180,6 +182,17 @@ class AgentError(EngineError):
     """The agent cannot do this now."""
 
     code = "AGENT"
+
+
+class AssemblyError(EngineError):
+    """The request cannot be put together like this."""
+
+    code = "ASSEMBLY"
+
+    @property
+    def status(self) -> int:
+        """What an HTTP surface answers: 400 for a malformed document or source, else mostly 409."""
+        return int(self.data.get("status", 409))
 
 
 class PlayError(EngineError):

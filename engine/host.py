@@ -12,14 +12,25 @@ from engine.errors import NotFound
 from engine.hooks import Hooks, Scope
 from engine.library import Library, LibraryLimits, Selection
 from engine.llm import Adapter, CallConfig, Llm, RetryPolicy
-from engine.play import Attachments, Inheritance, Plays, Reconciler, SummedUp, sum_up
+from engine.play import Attachments, Inheritance, Plays, Reconciler, SummedUp, Utterance, sum_up
+from engine.play.exchange import spoken_message
 from engine.resources import Preset
 from engine.session import Journal, Sessions, StrictValidator, offload_images
 from engine.storage import EventTable, Store
-from engine.table import Toolbox
-from engine.tavern import LoreTrials, PresetParameters, ProfileLoader, Watches, greeting_text
+from engine.table import Shelf, ShelfSource, Toolbox
+from engine.tavern import (
+    LoreTrial,
+    LoreTrials,
+    ModelFacts,
+    PresetParameters,
+    ProfileLoader,
+    ProfileSection,
+    ScriptRunner,
+    Watches,
+    greeting_text,
+)
 
-__all__ = ["Engine", "EngineSettings"]
+__all__ = ["Engine", "EngineSettings", "shelves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,8 @@ class Engine:
     journal: Journal
     llm: Llm
     watches: Watches
+    scripts: ScriptRunner
+    profiles: ProfileLoader
     trials: LoreTrials
     defaults: CallConfig
     clock: Callable[[], int]
@@ -79,19 +92,20 @@ class Engine:
             attachments = Attachments(store, settings.picture_bytes)
             parameters = PresetParameters(hooks, llm, settings.defaults, owner)
             watches = Watches(hooks)
-            model = settings.defaults
+            scripts = ScriptRunner(library, hooks, watches, owner)
+            called = settings.defaults
+
+            def model() -> ModelFacts:
+                info = llm.model_info(called.provider, called.model)
+                return ModelFacts(called.model, info.context_window, called.max_tokens or info.max_output)
+
             profiles = ProfileLoader(
-                library,
-                prompt,
-                parameters,
-                settings.builtin_preset,
-                owner,
-                watches=watches,
-                window=lambda: llm.model_info(model.provider, model.model).context_window,
+                library, settings.builtin_preset, owner, watches=watches, scripts=scripts, model=model
             )
+            ProfileSection(profiles, hooks, prompt, parameters, library.variables, owner)
             services = Services(hooks, journal, llm, prompt, settings.defaults, clock=clock)
             services.pictures = attachments.read
-            Toolbox(services.tools, hooks, library, owner)
+            Toolbox(services.tools, hooks, library, owner, shelves(profiles, sessions))
             agents = Agents(services)
             stack.push_async_callback(agents.aclose)
             PictureFallback(hooks, owner)
@@ -118,6 +132,8 @@ class Engine:
                 journal=journal,
                 llm=llm,
                 watches=watches,
+                scripts=scripts,
+                profiles=profiles,
                 trials=LoreTrials(journal, profiles),
                 defaults=settings.defaults,
                 clock=clock,
@@ -158,7 +174,35 @@ class Engine:
         stored = await self.library.personas.find(bound) if bound is not None else None
         return selection.user_name if stored is None else stored.persona.name
 
+    async def try_lore(self, play_id: str, words: Utterance, *, history: bool = True) -> LoreTrial:
+        """What of its world books these words would wake in a story if they were said now. None are said."""
+        play = await self.plays.get(play_id)
+        message = spoken_message(words, "trial")
+        return await self.trials.in_session(play.head.session_id, message, history=history)
+
     async def persona_name(self, user_id: int | str, fallback: str) -> str:
         """Who a person plays: the name of their persona, else `fallback`."""
         stored = await self.library.personas.active(str(user_id))
         return stored.persona.name if stored is not None else fallback
+
+
+def shelves(profiles: ProfileLoader, sessions: Sessions) -> ShelfSource:
+    """The books of live sessions for the table's tools: those that the profile of each is made of."""
+
+    async def shelf_of(session_id: str) -> Shelf:
+        session = sessions.get(session_id)
+        if session is None:
+            return Shelf(())
+        request = await profiles.request(session)
+        books = tuple(book.book for book in request.books)
+        card = request.card
+        if card is not None and card.book is not None:
+            books = (*books, card.book)
+        usual = Shelf(())
+        return Shelf(
+            books,
+            request.persona.name if request.persona is not None else usual.user,
+            card.speaker if card is not None else usual.char,
+        )
+
+    return shelf_of

@@ -1,6 +1,7 @@
 """Runs the tests, `python -m tests`; what they need is installed first when it is missing.
 
-Further arguments go to pytest: `python -m tests tests/bot -x`.
+All of them run side by side, a process for each core. Further arguments go to pytest, which then runs in
+one process: `python -m tests tests/bot -x`.
 """
 
 from __future__ import annotations
@@ -13,4 +14,5 @@ if __name__ == "__main__":
     ensure("tests", "dev")
     import pytest
 
-    raise SystemExit(pytest.main(sys.argv[1:]))
+    # The files stay whole: what a module's tests share is made once.
+    raise SystemExit(pytest.main(sys.argv[1:] or ["-n", "auto", "--dist", "loadfile"]))

@@ -1,4 +1,5 @@
-"""What holds for every test: this machine only, no settings from outside, hypothesis profiles."""
+"""What holds for every test: this machine only, no settings from outside, hypothesis profiles, and every
+request of the loop compared with its log."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ import hypothesis
 import pytest
 
 from bot.settings import ENV_PREFIX, Settings
+from engine.agent import invariants
 from tests import network
 
 network.forbid()
+invariants.CHECKED = True
 
 # A shared machine stalls now and then: a deadline per example would fail for that alone.
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=50)

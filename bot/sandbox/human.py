@@ -140,12 +140,15 @@ class Human:
         require_send(self._world, place, self.id, body, bool(files))
         return self._show(posts.create(self._world, place, posts.Writer(self.id), body, files))
 
-    async def edit(self, message: Which, text: str) -> Shown:
-        """Change one's own message."""
+    async def edit(self, message: Which, text: str, *, keep: Sequence[str] | None = None) -> Shown:
+        """Change one's own message; with `keep`, ids of its attachments, take the others off it."""
         record = self._message(message)
         if record["author_id"] != self.id or record["persona"] is not None:
             raise refuse(50005)
-        return self._show(posts.edit(self._world, record, {"content": text}))
+        body: Record = {"content": text}
+        if keep is not None:
+            body["attachments"] = [{"id": attachment_id} for attachment_id in keep]
+        return self._show(posts.edit(self._world, record, body))
 
     async def delete(self, message: Which) -> None:
         """Delete a message: one's own, or with MANAGE_MESSAGES anybody's; dismiss an ephemeral one."""
@@ -325,7 +328,7 @@ class Human:
         if opener.message_id is not None:
             found = self._world.messages, self._world.ephemeral
             source = found[0].get(opener.message_id) or found[1].get(opener.message_id)
-        made = self._interactions.open(MODAL, self.id, place, data, message=source)
+        made = self._interactions.open(MODAL, self.id, place, data, message=source, name=opener.name)
         return await self._result(made, wait, timeout)
 
     # --- small things --------------------------------------------------------------------

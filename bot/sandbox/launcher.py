@@ -116,6 +116,8 @@ def child_environment(
 def _spelled(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or ","  # an empty variable would count as none at all
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

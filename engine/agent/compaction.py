@@ -95,23 +95,30 @@ class _Route:
 
 
 class _Meter:
-    """What the history of one session is estimated at; each message is counted once."""
+    """What the history of one session is estimated at; each message is counted once.
+
+    It is asked twice a turn: only what came since is looked at, unless something was replaced.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Message, int]] = {}
+        """By identity, which a message keeps for as long as it says the same."""
+        self._generation = -1
+        self._counted = self._tokens = 0
 
     def tokens(self, session: Session) -> int:
-        known: dict[int, tuple[Message, int]] = {}
-        for seq in session.surface.nodes:
-            message = session.derive_event(seq)
-            if message is None:
-                continue
-            counted = self._known.get(seq)
-            # A projection may have changed what a node says.
-            fresh = counted is None or counted[0] is not message
-            known[seq] = (message, message_tokens(message)) if fresh or counted is None else counted
-        self._known = known
-        return sum(tokens for _, tokens in known.values()) + _tools_tokens(session)
+        history, generation = session.derive(), session.surface.content_generation
+        before: dict[int, tuple[Message, int]] = {}
+        if generation != self._generation:
+            before, self._known = self._known, {}
+            self._generation, self._counted, self._tokens = generation, 0, 0
+        for message in history[self._counted :]:
+            key = id(message)
+            counted = before[key] if key in before else (message, message_tokens(message))
+            self._known[key] = counted
+            self._tokens += counted[1]
+        self._counted = len(history)
+        return self._tokens + _tools_tokens(session)
 
 
 class Compactor:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.agent.prompt import Part
+from engine.agent.standing import SNAPSHOT_KIND, standing
 from engine.ids import new_id
 from engine.session import (
     Event,
@@ -23,7 +24,6 @@ from engine.session import (
 
 __all__ = ["SNAPSHOT_KIND", "admit_system", "announce_tools", "lacks", "propose_snapshot"]
 
-SNAPSHOT_KIND = "runtime-context"
 _TOOLS_SOURCE = {"kind": "tool-registry"}
 
 _HEADING = "Current facts; this list replaces every earlier one:"
@@ -39,7 +39,7 @@ def admit_system(
     that takes updates in history a continuing series appends the whole new text; on all
     others later nodes are emptied and the head is rewritten.
     """
-    nodes = [event for event in _surface(session) if event.type == "system/message"]
+    nodes = tuple(standing(session).system)
     if not nodes:
         _append(session, text, turn, step)
         return
@@ -57,9 +57,9 @@ def admit_system(
 
 def propose_snapshot(session: Session, contexts: Sequence[Part]) -> Message | None:
     """The snapshot message that these contexts need now, or None when the retained one still says it."""
-    text = snapshot_text(contexts)
-    retained, existed = _retained(session)
-    if retained == text or (not text and not existed) or (not text and retained == _CLEARED):
+    text, stands = snapshot_text(contexts), standing(session)
+    retained = None if stands.snapshot is None else message_text(stands.snapshot.data)
+    if retained == text or (not text and not stands.had_snapshot) or (not text and retained == _CLEARED):
         return None
     sections = [{"name": part.name, "text": part.text} for part in contexts]
     source: dict[str, Any] = {"kind": SNAPSHOT_KIND, "form": "snapshot", "sections": sections}
@@ -68,7 +68,7 @@ def propose_snapshot(session: Session, contexts: Sequence[Part]) -> Message | No
 
 def lacks(session: Session, facts: Sequence[Part]) -> bool:
     """Whether the retained snapshot does not say one of these facts, or says another text for it."""
-    retained = _retained_event(session)
+    retained = standing(session).snapshot
     said = retained.data["source"].get("sections", ()) if retained is not None else ()
     return any({"name": part.name, "text": part.text} not in said for part in facts)
 
@@ -101,28 +101,8 @@ def snapshot_text(contexts: Sequence[Part]) -> str:
     return "\n\n".join([_HEADING, *texts]) if texts else ""
 
 
-def _retained(session: Session) -> tuple[str | None, bool]:
-    """(text of the newest own snapshot that is still on the surface, whether there ever was one)."""
-    event = _retained_event(session)
-    if event is not None:
-        return message_text(event.data), True
-    return None, any(map(_is_snapshot, session.events()))
-
-
-def _retained_event(session: Session) -> Event | None:
-    return next(filter(_is_snapshot, reversed(_surface(session))), None)
-
-
-def _is_snapshot(event: Event) -> bool:
-    return event.type == "user/message" and event.data["source"].get("kind") == SNAPSHOT_KIND
-
-
 def _by_name(tools: Sequence[Any]) -> dict[str, Any]:
     return {tool["name"]: tool for tool in tools}
-
-
-def _surface(session: Session) -> list[Event]:
-    return [session.event(seq) for seq in session.surface.nodes]
 
 
 def _text(event: Event) -> str:

@@ -178,6 +178,11 @@ class StepRunner:
             announce_tools(self.session, told, tools, header, turn=entry.turn, step=entry.step)
         self._record_context(call)
         self._content_generation = changed
+        if first:
+            services = self.services
+            services.hooks.emit(
+                "agent/admitted", self.session, entry.turn, entry.step, entry.context, scope=self.scope
+            )
 
     def _refreshed(self, entry: Entry, first: bool) -> list[Message]:
         """The accepted batch with its runtime facts read again now; on a retry only facts that changed.

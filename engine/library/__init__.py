@@ -1,6 +1,7 @@
 """The library: stored content, personas, what comes along with what, and what each session uses."""
 
 from engine.library.consents import Consents
+from engine.library.drafts import recognised
 from engine.library.exports import ExportFile, forms_of
 from engine.library.library import Library
 from engine.library.personas import MAX_PERSONAS, Personas, PersonasCame, StoredPersona
@@ -10,12 +11,14 @@ from engine.library.selections import Selection, Selections, merged, selection_f
 from engine.library.shelf import Sort
 from engine.library.stock import LibraryLimits
 from engine.library.templates import Preview, Template, Templates
+from engine.library.variables import GlobalVariables
 
 __all__ = [
     "MAX_PERSONAS",
     "MAX_RELATED",
     "Consents",
     "ExportFile",
+    "GlobalVariables",
     "Holder",
     "Kind",
     "Library",
@@ -33,5 +36,6 @@ __all__ = [
     "Templates",
     "forms_of",
     "merged",
+    "recognised",
     "selection_from_wire",
 ]

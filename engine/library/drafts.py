@@ -48,6 +48,7 @@ __all__ = [
     "draft_of_regex",
     "kind_of",
     "parsed",
+    "recognised",
 ]
 
 _LINE = 140  # characters of a one-line description in a list
@@ -175,6 +176,26 @@ def kind_of(data: bytes, filename: str) -> Kind:
     raise ResourceError(
         "This is no character card, preset, world book or regex script.", code="FILE_UNKNOWN", file=filename
     )
+
+
+def recognised(data: bytes, filename: str) -> Kind | None:
+    """What a file is, if it is whole and somebody would want it in a library; never raises.
+
+    Stricter than an import, which is told what to expect: JSON of other programs often has a `name` and a
+    `description`, so a card must say that it is one, or have a greeting.
+    """
+    try:
+        kind = kind_of(data, filename)
+        if kind == "card":
+            card = read_card(data, filename)
+            return kind if "spec" in card.raw or card.greetings else None
+        if kind == "world_book":
+            return kind if read_world_book(data, filename).entries else None
+        if kind == "preset":
+            return kind if read_preset(data, filename).prompts else None
+        return kind if read_regex_scripts(data).scripts else None
+    except ResourceError:
+        return None
 
 
 _TELLS: tuple[tuple[Kind, tuple[str, ...]], ...] = (

@@ -14,7 +14,7 @@ import orjson
 from engine.codec import JsonObject, loads
 from engine.errors import ResourceError
 from engine.library.rows import ResourceRow
-from engine.resources import CardFormat, export_card, export_filename, holds_archive, in_order_of
+from engine.resources import OWN_KEY, CardFormat, export_card, export_filename, holds_archive, in_order_of
 
 __all__ = ["ExportFile", "export_file", "forms_of"]
 
@@ -61,6 +61,8 @@ def _json(row: ResourceRow, document: JsonObject, original: bytes) -> bytes:
         value = document["regex_scripts"]
         if row.summary.get("single") and len(value) == 1:
             value = value[0]
+    if row.kind == "preset":
+        value = {key: item for key, item in document.items() if key != OWN_KEY}
     came = _parsed(original)
     if came == value and row.kind != "preset":
         return original

@@ -25,6 +25,7 @@ from engine.library.selections import Selections
 from engine.library.shelf import Shelf, Sort
 from engine.library.stock import NOUNS, LibraryLimits, Stock
 from engine.library.templates import Templates
+from engine.library.variables import GlobalVariables
 from engine.resources import (
     Card,
     Diagnostics,
@@ -39,7 +40,7 @@ from engine.storage import Store, Write, blob_write
 
 __all__ = ["Library"]
 
-_PARSED = 64  # contents kept parsed; a busy server plays about twenty stories at once
+_PARSED = 64  # contents kept parsed, and their scripts; a busy server plays about twenty stories at once
 _ORDERED = 4096  # ids of an own order: spec tavern 1.3
 
 
@@ -47,7 +48,8 @@ class Library:
     """Stored content on a `Store`. One process writes a database, so what it holds in memory is true.
 
     `selections` is what each session uses, `personas` who people play, `relations` which books come
-    along with what, `consents` which scripts may run, `templates` selections under a name.
+    along with what, `consents` which scripts may run, `templates` selections under a name,
+    `variables` what macros remember beyond one story.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Library:
         self.relations = Relations(store)
         self.consents = Consents(store, self._now)
         self.templates = Templates(store, self._now)
+        self.variables = GlobalVariables(store)
 
     # Imports
 
@@ -178,7 +181,15 @@ class Library:
             listed: RegexScripts = await self._load(resource_id, "regex")
             return listed.scripts
         content: Card | Preset = await self._load(resource_id, row.kind)
-        return parse_scripts(scripts_within(content.raw) or [], Diagnostics())
+        held: tuple[RegexScript, ...] = self._held(
+            (f"{resource_id} scripts", row.document),
+            lambda: parse_scripts(scripts_within(content.raw) or [], Diagnostics()),
+        )
+        return held
+
+    async def owner_of(self, resource_id: str) -> str:
+        """Whose library holds it, deleted or not. Raises NotFound."""
+        return (await self._stock.row(resource_id)).owner
 
     async def document(self, resource_id: str) -> JsonObject:
         """What is edited: the resource's JSON object. Raises NotFound, also for a deleted one."""
@@ -253,6 +264,24 @@ class Library:
         write = Write("resource_touch", self._stamped(resource_id), expect=1)
         return await self._change(resource_id, write)
 
+    async def lost(self, row: ResourceRow) -> Sequence[ResourceRow]:
+        """Deleted ones with the name of a card that came in: it may be one of them, and nobody but a
+        person can say which."""
+        return await self._stock.lost(row.owner, row.kind, row.name)
+
+    async def relink(self, resource_id: str, lost_id: str) -> ResourceRow:
+        """Let a card that came in just now take the place of a deleted one: stories that play it go on
+        with the new file. Raises NotFound, ResourceError RELINK_TOO_LATE."""
+        came = await self.get(resource_id)
+        lost = next((each for each in await self.lost(came) if each.id == lost_id), None)
+        if lost is None:
+            raise ResourceError("One of the two has been changed meanwhile.", code="RELINK_TOO_LATE")
+        row = await self._stock.relink(came, lost)
+        shelf = await self._shelf(row.owner)
+        shelf.drop(came.id)
+        shelf.put(replace(row, relinked=False))
+        return row
+
     async def delete(self, resource_id: str, *, release: bool = True) -> ResourceRow:
         """Take it out of the library. Raises NotFound. Returns what it was.
 
@@ -270,7 +299,7 @@ class Library:
 
     async def _keep(self, owner: str, by: str, draft: Draft) -> ResourceRow:
         kept = await self._stock.keep(owner, by, draft)
-        (await self._shelf(owner)).put(replace(kept, known=False))
+        (await self._shelf(owner)).put(replace(kept, known=False, relinked=False))
         return kept
 
     async def _import(self, kind: Kind, owner: str, data: bytes, filename: str, by: str) -> ResourceRow:
@@ -299,13 +328,17 @@ class Library:
         if row.kind != kind:
             raise NotFound(f"It is not one of the {NOUNS[kind]}.", id=resource_id)
         key = (resource_id, row.document)
-        if key not in self._parsed:
+        content = self._parsed.get(key)
+        if content is None:
             document = loads(await self._store.get_blob(row.document))
             content = await asyncio.to_thread(parsed, kind, document, row.filename)
-            while len(self._parsed) >= _PARSED:
-                del self._parsed[next(iter(self._parsed))]
-            self._parsed[key] = content
-        found = self._parsed.pop(key)
+        return self._held(key, lambda: content)
+
+    def _held(self, key: tuple[str, bytes], make: Callable[[], Any]) -> Any:
+        """What was made of a document, made once: a changed one has another hash."""
+        found = self._parsed.pop(key) if key in self._parsed else make()
+        while len(self._parsed) >= _PARSED:
+            del self._parsed[next(iter(self._parsed))]
         self._parsed[key] = found  # most recently used last
         return found
 

@@ -19,7 +19,7 @@ Kind = Literal["card", "preset", "world_book", "regex"]
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
     """One resource of an owner. Times are milliseconds; `known` is set on the result of an import
-    whose very bytes the library had already."""
+    whose very bytes the library had already, `relinked` when it took the place of a deleted one."""
 
     id: ResourceId
     owner: OwnerId
@@ -41,6 +41,7 @@ class ResourceRow:
     used_at: int | None
     deleted_at: int | None
     known: bool = field(default=False, compare=False)
+    relinked: bool = field(default=False, compare=False)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:

@@ -42,6 +42,12 @@ class Shelf:
         self._rows[row.id] = row
         self._folded[row.id] = (fold(row.name), tuple(fold(tag) for tag in row.tags))
 
+    def drop(self, resource_id: str) -> None:
+        """It is gone altogether."""
+        self._rows.pop(resource_id, None)
+        self._folded.pop(resource_id, None)
+        self._places.pop(resource_id, None)
+
     def place(self, ids: Sequence[str]) -> None:
         """The own order of the ids' kind."""
         self._places.update({id: place for place, id in enumerate(ids)})

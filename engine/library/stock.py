@@ -57,14 +57,58 @@ class Stock:
     async def keep(self, owner: str, by: str, draft: Draft) -> ResourceRow:
         """Store a draft; the same bytes again are the same resource, also after it was deleted.
 
+        Another file of a card that was deleted takes its place when the name leaves no doubt: exactly one
+        deleted card and no living one has it. Otherwise nothing is guessed (see `lost` and `relink`).
         Raises ResourceError LIBRARY_LIMIT_REACHED, LIBRARY_STORAGE_LIMIT_REACHED.
         """
         known = await self._known(owner, draft)
+        if known is None and (lost := await self._only_lost(owner, draft)) is not None:
+            params = self._params(draft, owner) | {"original": digest(draft.original), "created_by": by}
+            return await self._relinked(
+                lost, draft, *_blobs(draft), Write("resource_relink", params | {"id": lost.id}, expect=1)
+            )
         if known is None:
             known = await self._insert(owner, by, draft)
         if known.deleted_at is not None:
             known = await self._revive(known, draft)
         return known
+
+    async def lost(self, owner: str, kind: Kind, name: str) -> Sequence[ResourceRow]:
+        """What was deleted under that name, the latest first."""
+        rows = await self._store.fetch("resource_lost", owner=owner, kind=kind, name=name)
+        return [row_of(row) for row in rows]
+
+    async def relink(self, came: ResourceRow, lost: ResourceRow) -> ResourceRow:
+        """Let what `came` just now take the place of what was `lost`; it has that one's id from now on.
+
+        Raises ResourceError RELINK_TOO_LATE when it is used already, or the lost one is back.
+        """
+        params = {
+            "id": lost.id,
+            "owner": came.owner,
+            "kind": came.kind,
+            "original": came.original,
+            "filename": came.filename,
+            "document": came.document,
+            "avatar": came.avatar,
+            "avatar_type": came.avatar_type,
+            "size": came.size,
+            "tags": dumps(list(came.tags)).decode(),
+            "nsfw": int(came.nsfw),
+            "summary": dumps(dict(came.summary)).decode(),
+            "created_by": came.created_by,
+            "max_count": self._limits.count(came.kind),
+            "max_bytes": self._limits.bytes,
+            "at": self._now(),
+        }
+        withdraw = Write("resource_withdraw", {"id": came.id}, expect=1)
+        try:
+            await self._store.commit(withdraw, Write("resource_relink", params, expect=1))
+        except Conflict:
+            raise ResourceError(
+                "One of the two has been used or changed meanwhile.", code="RELINK_TOO_LATE"
+            ) from None
+        return replace(await self._get(lost.id), relinked=True)
 
     async def row(self, resource_id: str) -> ResourceRow:
         """The row, deleted or not."""
@@ -101,6 +145,21 @@ class Stock:
             "resource_by_original", owner=owner, kind=draft.kind, original=digest(draft.original)
         )
         return None if row is None else replace(row_of(row), known=True)
+
+    async def _only_lost(self, owner: str, draft: Draft) -> ResourceRow | None:
+        if draft.kind != "card":
+            return None
+        named = {"owner": owner, "kind": draft.kind, "name": draft.name}
+        living = await self._store.fetch_one("resource_named", **named)
+        lost = await self.lost(owner, draft.kind, draft.name)
+        return lost[0] if len(lost) == 1 and living is not None and living["count"] == 0 else None
+
+    async def _relinked(self, lost: ResourceRow, draft: Draft, *writes: Write) -> ResourceRow:
+        try:
+            await self._store.commit(*writes)
+        except Conflict:
+            raise await self.full(lost.owner, draft) from None
+        return replace(await self._get(lost.id), relinked=True)
 
     async def _insert(self, owner: str, by: str, draft: Draft) -> ResourceRow:
         resource_id = new_id(draft.kind[0])

@@ -184,6 +184,7 @@ class Templates:
                 missing=[code for code, _ in preview.missing],
                 names=[preview.names.get(resource_id, resource_id) for _, resource_id in preview.missing],
                 name=preview.template.name,
+                listed=", ".join(preview.names.get(each, each) for _, each in preview.missing),
             )
         return preview.template.selection
 

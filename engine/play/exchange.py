@@ -16,6 +16,7 @@ from engine.play.attachments import blocks_of
 from engine.play.model import ExchangeText, Piece, UserText, Utterance
 from engine.session import Event, Message, message_text, text_block, user_message
 from engine.table import SHOWN
+from engine.tavern import EDITED, labelled
 
 __all__ = [
     "SKIPPED",
@@ -51,8 +52,9 @@ def spoken_message(
 ) -> Message:
     """The logged form: the speaker's label is part of the content, the raw text stands in the source.
 
-    (Decision 34: model-visible means logged.) What is attached follows the words. `quiet` words wait for
-    others to be answered; `before` is what they were before they were changed.
+    (Decision 34: model-visible means logged.) What regex scripts make of it is put in when a step lets it
+    in; `before` is what words were before they were changed, and those are marked as edited for them. What is
+    attached follows the words. `quiet` words wait for others to be answered.
     """
     blocks, entries = blocks_of(utterance.attachments, before)
     source = {
@@ -68,8 +70,15 @@ def spoken_message(
         source[QUIET] = True
     if entries:
         source["attachments"] = entries
-    said = f"{utterance.persona_name}: {utterance.text}" if utterance.text else f"{utterance.persona_name}:"
+    if before is not None and _is_edited(before, utterance):
+        source[EDITED] = True
+    said = labelled(utterance.persona_name, utterance.text)
     return user_message(message_id, [text_block(said), *blocks], source)
+
+
+def _is_edited(before: Message, utterance: Utterance) -> bool:
+    source = before["source"]
+    return EDITED in source or source.get("text") != utterance.text
 
 
 def is_human(message: Message) -> bool:
@@ -139,7 +148,8 @@ def exchange_text(events: Sequence[Event]) -> ExchangeText:
             if tool in SHOWN and not message["isError"]:
                 pieces.append(Piece(message_text(message), tool))
     answer = "\n\n".join(piece.text for piece in pieces if piece.tool is None)
-    return ExchangeText(tuple(inputs), answer, interrupted, tuple(pieces))
+    ended_at = events[-1].time if events else 0
+    return ExchangeText(tuple(inputs), answer, interrupted, tuple(pieces), ended_at)
 
 
 def exchanges(events: Sequence[Event], after_seq: int) -> list[TurnRange]:

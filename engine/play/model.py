@@ -195,12 +195,13 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class ExchangeText:
     """What an exchange says, read from the log. `answer` is its prose; `pieces` hold that and what tools
-    showed, in the order in which it came."""
+    showed, in the order in which it came. `ended_at` is when its newest event was logged, epoch ms."""
 
     inputs: tuple[UserText, ...]
     answer: str
     interrupted: bool
     pieces: tuple[Piece, ...] = ()
+    ended_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

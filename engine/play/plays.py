@@ -366,12 +366,11 @@ class Plays(Choices):
     async def _branch(self, play: Playthrough, after: Variant | None) -> Agent:
         """A continuation session after `after`, or a fresh one, with the head's selection and no queue."""
         session_id = new_id("s")
-        if after is None:
-            agent = await self.agents.create(session_id)
-        else:
-            agent = await self.agents.fork(after.session_id, after.end_seq, session_id)
+        # Before its agent comes up: that settles what has no selection yet.
         await self._selections.copy(play.head.session_id, session_id)
-        return agent
+        if after is None:
+            return await self.agents.create(session_id)
+        return await self.agents.fork(after.session_id, after.end_seq, session_id)
 
     @staticmethod
     def _queue_again(agent: Agent, inputs: list[Message]) -> None:

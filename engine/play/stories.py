@@ -20,7 +20,7 @@ from engine.play.carry import end_of
 from engine.play.exchange import exchange_text, is_human, user_text, words_since
 from engine.play.model import ExchangeText, Head, Node, Playthrough, Timeline, UserText, Variant
 from engine.play.tables import PlayTable
-from engine.session import Message
+from engine.session import Event, Message
 from engine.storage import Store
 
 __all__ = ["Stories"]
@@ -63,15 +63,13 @@ class Stories:
 
     async def text(self, variant: Variant) -> ExchangeText:
         """What one answer and its exchange say."""
-        log_view = await self.agents.services.journal.read(variant.session_id)
-        return exchange_text(log_view.events[variant.start_seq : variant.end_seq + 1])
+        return exchange_text(await self._events(variant))
 
     async def turn_of(self, variant: Variant) -> int:
         """The number of the turn that brought this answer."""
-        view = await self.agents.services.journal.read(variant.session_id)
         return next(
             int(event.data["turn"])
-            for event in reversed(view.events[variant.start_seq : variant.end_seq + 1])
+            for event in reversed(await self._events(variant))
             if event.type == "turn/start"
         )
 
@@ -222,9 +220,13 @@ class Stories:
         return Head(variant.session_id, node.id, variant.id)
 
     async def _inputs(self, variant: Variant) -> list[Message]:
-        view = await self.agents.services.journal.read(variant.session_id)
         return [
             event.data
-            for event in view.events[variant.start_seq : variant.end_seq + 1]
+            for event in await self._events(variant)
             if event.type == "user/message" and is_human(event.data)
         ]
+
+    async def _events(self, variant: Variant) -> Sequence[Event]:
+        """The log of one exchange; of a story that rests, nothing but that is read."""
+        journal = self.agents.services.journal
+        return await journal.stretch(variant.session_id, variant.start_seq, variant.end_seq + 1)

@@ -9,6 +9,7 @@ from engine.resources.book_edit import (
     blank_book,
     edit_book,
     edit_entry,
+    edit_own_book,
     remove_entry,
 )
 from engine.resources.byaf import ByafChat, ByafMessage, read_byaf_chats
@@ -30,7 +31,7 @@ from engine.resources.persona import Persona, make_persona, make_persona_picture
 from engine.resources.persona_file import PersonaDraft, PersonaFile, read_personas, write_persona
 from engine.resources.picture import Picture, is_picture, make_picture
 from engine.resources.portrait import Avatar, make_avatar, make_thumbnail
-from engine.resources.preset import Preset, Prompt, parse_preset, read_preset
+from engine.resources.preset import OWN_KEY, Preset, Prompt, PromptMode, parse_preset, read_preset
 from engine.resources.preset_edit import (
     PRESET_FIELDS,
     PROMPT_FIELDS,
@@ -59,6 +60,7 @@ __all__ = [
     "BOOK_FIELDS",
     "EDITABLE",
     "ENTRY_FIELDS",
+    "OWN_KEY",
     "PRESET_FIELDS",
     "PROMPT_FIELDS",
     "Asset",
@@ -81,6 +83,7 @@ __all__ = [
     "Picture",
     "Preset",
     "Prompt",
+    "PromptMode",
     "RegexScript",
     "RegexScripts",
     "TemplateFile",
@@ -95,6 +98,7 @@ __all__ = [
     "edit_book",
     "edit_card",
     "edit_entry",
+    "edit_own_book",
     "edit_preset",
     "edit_prompt",
     "edit_script",

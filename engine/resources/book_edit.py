@@ -24,6 +24,7 @@ __all__ = [
     "blank_book",
     "edit_book",
     "edit_entry",
+    "edit_own_book",
     "remove_entry",
 ]
 
@@ -152,6 +153,21 @@ def remove_entry(raw: JsonObject, uid: int) -> dict[str, Any]:
     if isinstance(listed, Mapping):
         return _within(raw, {**book, "entries": {at: item for at, item in listed.items() if at != key}})
     return _within(raw, {**book, "entries": [item for at, item in enumerate(listed) if at != key]})
+
+
+def edit_own_book(raw: JsonObject, change: Callable[[JsonObject], JsonObject]) -> dict[str, Any]:
+    """A card with the book that it brings along changed; all else is as it was.
+
+    Raises ResourceError WORLD_BOOK_ROOT_INVALID when it brings none, and what `change` raises.
+    """
+    inner = raw.get("data")
+    wrapped = isinstance(inner, Mapping) and "character_book" in inner
+    holder = inner if wrapped and isinstance(inner, Mapping) else raw
+    book = holder.get("character_book")
+    if not isinstance(book, Mapping):
+        raise ResourceError("This card brings no world book along.", code="WORLD_BOOK_ROOT_INVALID")
+    changed = {**holder, "character_book": change(book)}
+    return {**raw, "data": changed} if wrapped else changed
 
 
 def _book(raw: JsonObject) -> JsonObject:

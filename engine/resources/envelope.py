@@ -164,9 +164,9 @@ def read_strictly(data: bytes, noun: str, max_bytes: int, too_large: str, invali
         value = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
         orjson.dumps(value)  # lone surrogates, integers beyond 64 bits, too deep
     except RecursionError:
-        _refuse("This file is nested too deep.", invalid, "")
+        _refuse("This file is nested too deep.", invalid, "JSON")
     except (ValueError, TypeError) as error:
-        _refuse(f"This is not {noun}: {error}.", invalid, "")
+        _refuse(f"This is not {noun}: {error}.", invalid, "JSON")
     return value
 
 

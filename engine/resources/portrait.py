@@ -36,7 +36,7 @@ def make_avatar(image: bytes) -> Avatar:
 
 
 def make_thumbnail(image: bytes) -> bytes:
-    """The same, so small that a list of ten is no burden: WebP of at most 160 pixels. Raises as `make_avatar`."""
+    """The same as a WebP of at most 160 pixels, for lists of many. Raises as `make_avatar`."""
     picture, _ = decoded(image, THUMBNAIL)
     side = min(THUMBNAIL, *picture.size)
     fitted = ImageOps.fit(picture, (side, side), Image.Resampling.LANCZOS, centering=(0.5, _TOP))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from engine.codec import JsonObject
 from engine.errors import ResourceError
@@ -17,7 +17,7 @@ from engine.resources.diagnostic import Diagnostic, Diagnostics
 from engine.resources.document import DocumentKind, read_document
 from engine.resources.fields import Fields, clean_text
 
-__all__ = ["Preset", "Prompt", "parse_preset", "read_preset"]
+__all__ = ["OWN_KEY", "Preset", "Prompt", "PromptMode", "parse_preset", "read_preset"]
 
 PRESET = DocumentKind(
     noun="a preset", invalid="PRESET_INVALID", too_large="PRESET_TOO_LARGE", max_bytes=2 * 1024 * 1024
@@ -28,6 +28,12 @@ MAX_STOPS = 16
 GLOBAL_ORDER, OLDER_ORDER = 100001, 100000  # the ids under which SillyTavern keeps its one list
 
 EFFORTS = ("low", "medium", "high", "xhigh")
+
+PromptMode: TypeAlias = Literal["append", "replace"]
+MODES: tuple[PromptMode, ...] = ("append", "replace")
+
+OWN_KEY = "inglenook"
+"""Where the object of a preset holds what only this program knows of it. Never part of an export."""
 
 _STRIPPED = re.compile(
     r"proxy|^custom_(url|include_|exclude_)|azure|vertexai|api_?key|secret|password|authorization|^token$|_token$",
@@ -71,7 +77,8 @@ class Prompt:
 class Preset:
     """Prompts in their order, and parameters as authored (None = the preset says nothing).
 
-    `raw` is the file's object without endpoints and secrets.
+    `raw` is the file's object without endpoints and secrets. `system_prompt_mode` says whether it wants
+    to be the only system text (spec tavern 1.1).
     """
 
     name: str
@@ -82,6 +89,7 @@ class Preset:
     reasoning_effort: str | None = None
     stop: tuple[str, ...] | None = None
     order_id: int | None = None
+    system_prompt_mode: PromptMode = "append"
     warnings: tuple[Diagnostic, ...] = ()
 
 
@@ -117,8 +125,14 @@ def parse_preset(root: Any, notes: Diagnostics, *, filename: str = "") -> Preset
         reasoning_effort=_effort(root.get("reasoning_effort"), notes),
         stop=_stops(fields),
         order_id=order_id,
+        system_prompt_mode=_mode(root.get(OWN_KEY)),
         warnings=notes.all(),
     )
+
+
+def _mode(own: Any) -> PromptMode:
+    asked = own.get("system_prompt_mode") if isinstance(own, Mapping) else None
+    return "replace" if asked == "replace" else "append"
 
 
 def _stripped(root: Mapping[str, Any], notes: Diagnostics) -> dict[str, Any]:

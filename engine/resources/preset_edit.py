@@ -15,7 +15,16 @@ from engine.errors import ResourceError
 from engine.resources.diagnostic import Diagnostics
 from engine.resources.fields import visible_line
 from engine.resources.patch import checked, flag, number, one_of, text, texts, whole
-from engine.resources.preset import EFFORTS, GLOBAL_ORDER, MAX_STOPS, Preset, Prompt, parse_preset
+from engine.resources.preset import (
+    EFFORTS,
+    GLOBAL_ORDER,
+    MAX_STOPS,
+    MODES,
+    OWN_KEY,
+    Preset,
+    Prompt,
+    parse_preset,
+)
 
 __all__ = [
     "PRESET_FIELDS",
@@ -51,6 +60,7 @@ PRESET_FIELDS = {
     "max_tokens": whole(1, _ANY, optional=True),
     "reasoning_effort": _effort,
     "stop": _stops,
+    "system_prompt_mode": one_of(*MODES),
 }
 """What a preset's own fields may be set to; None takes a parameter out."""
 
@@ -90,6 +100,10 @@ def edit_preset(raw: JsonObject, patch: Mapping[str, object]) -> dict[str, Any]:
     """Other parameters. Raises ResourceError FIELD_UNKNOWN, FIELD_INVALID; nothing is changed then."""
     values = checked(patch, PRESET_FIELDS)
     edited = dict(raw)
+    mode = values.pop("system_prompt_mode", None)
+    if mode is not None:
+        own = edited.get(OWN_KEY)
+        edited[OWN_KEY] = {**(own if isinstance(own, Mapping) else {}), "system_prompt_mode": mode}
     for field, value in values.items():
         if field == "max_tokens":
             edited.pop("max_tokens", None)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from engine.errors import PatternRefused, PatternTimeout
 from engine.patterns import Pattern, Watch, compile_pattern, parse_slashed
 from engine.resources import Diagnostic, Diagnostics, RegexScript
+from engine.scripts.limits import script_limits
 from engine.scripts.macros import Macros, NoMacros
 from engine.scripts.occasion import Occasion, applies
 from engine.scripts.replacement import Replacement
@@ -132,6 +133,7 @@ def check_script(script: RegexScript) -> tuple[Diagnostic, ...]:
             find_pattern(script)
         except PatternRefused as error:
             notes.warn("invalid-pattern", error.message, script.name)
+    notes.extend(script_limits(script))
     return notes.all()
 
 

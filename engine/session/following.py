@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from engine.errors import SessionError
 from engine.hooks import Disposer
@@ -18,7 +18,11 @@ from engine.session.event import Event
 from engine.session.log import Session
 from engine.session.registry import Sessions
 
-__all__ = ["Following", "FrameSource", "LiveFrame"]
+__all__ = ["FRAMES_BEHIND", "Following", "FrameSource", "LiveFrame"]
+
+FRAMES_BEHIND: Final = 8_192
+"""How many frames wait for a follower: more than a whole answer has, so only who has stopped reading loses
+any. Events wait without limit: they are those of the log, which is in memory anyway."""
 
 FrameSource: TypeAlias = Callable[[str, Callable[[Mapping[str, Any]], None]], Disposer]
 """Tells a listener of every frame that the model of a session streams, until it is disposed of."""
@@ -35,8 +39,10 @@ class Following(AsyncIterator["Event | LiveFrame"]):
     """`snapshot` holds the events until now; iterating gives those after it.
 
     The session may be stored, become live, be closed and opened again meanwhile: its events go on where they
-    were. Iteration ends with `aclose`. Raises SessionError (code SESSION_QUERY_SOURCE_CONFLICT) when a log
-    came back shorter than it was followed, which happens to events that were never stored.
+    were. Frames are no facts: when more than FRAMES_BEHIND of them wait they are dropped, and what they said
+    comes with its event. Iteration ends with `aclose`. Raises SessionError (code
+    SESSION_QUERY_SOURCE_CONFLICT) when a log came back shorter than it was followed, which happens to events
+    that were never stored.
     """
 
     def __init__(
@@ -51,6 +57,7 @@ class Following(AsyncIterator["Event | LiveFrame"]):
         self._session_id = session_id
         self._next_seq = len(snapshot)
         self._items: deque[Event | LiveFrame | SessionError | None] = deque()
+        self._frames_waiting = 0
         self._arrived = asyncio.Event()
         self._stop_observing: Disposer | None = None
         self._disposers = [sessions.on_created(self._created)]
@@ -75,6 +82,7 @@ class Following(AsyncIterator["Event | LiveFrame"]):
             raise StopAsyncIteration
         if isinstance(item, SessionError):
             raise item
+        self._frames_waiting -= isinstance(item, LiveFrame)
         return self._items.popleft()  # type: ignore[return-value]  # the two others were ruled out
 
     async def aclose(self) -> None:
@@ -122,6 +130,10 @@ class Following(AsyncIterator["Event | LiveFrame"]):
         self._push(event)
 
     def _frame(self, frame: Mapping[str, Any]) -> None:
+        if self._frames_waiting == FRAMES_BEHIND:
+            self._items = deque(item for item in self._items if not isinstance(item, LiveFrame))
+            self._frames_waiting = 0
+        self._frames_waiting += 1
         self._push(LiveFrame(frame))
 
     def _push(self, item: Event | LiveFrame | SessionError | None) -> None:

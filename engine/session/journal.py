@@ -8,7 +8,7 @@ Source: session spec 5.1 (cold open), 7.1 to 7.3; agent-loop spec 1.6; seed 002,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -24,11 +24,11 @@ from engine.errors import (
     SessionForkError,
     StaleSession,
 )
-from engine.session.event import Header
+from engine.session.event import Event, Header
 from engine.session.log import Clock, Session, now_ms
 from engine.session.registry import Sessions
 from engine.session.store import EventStore, StoredEvent, StoredSession
-from engine.session.stored import StoredLog, corrupt, read_log, repaired, uncollected
+from engine.session.stored import StoredLog, corrupt, read_log, read_stretch, repaired, uncollected
 from engine.session.writer import Writer
 
 __all__ = ["EventStore", "Journal", "Lost", "StoredEvent", "StoredLog", "StoredSession"]
@@ -142,6 +142,20 @@ class Journal:
             return StoredLog(live.header, live.inherited_event_count, live.events())
         stored = read_log(session_id, await self._store.read(session_id))
         return replace(stored, events=[*stored.events, *repaired(stored)])
+
+    async def stretch(self, session_id: str, start: int, stop: int) -> Sequence[Event]:
+        """What `read` has from seq `start` to before `stop`, without reading the rest if that can be.
+
+        Raises as `read`, though only for what it looks at.
+        """
+        self._check_open()
+        live = self.sessions.get(session_id)
+        if live is not None:
+            return live.events(start, stop)
+        events = read_stretch(session_id, await self._store.read(session_id, start, stop))
+        if events is None or len(events) < stop - start:  # the end may be a closer that is not stored
+            events = (await self.read(session_id)).events[start:stop]
+        return events
 
     # -- durability -----------------------------------------------------------------------------
 

@@ -26,7 +26,16 @@ from engine.session.surface import Surface
 from engine.session.unread import unread
 from engine.session.vocabulary import FORMAT_VERSION, KNOWN_TYPES
 
-__all__ = ["StoredLog", "check_log", "corrupt", "read_header", "read_log", "repaired", "uncollected"]
+__all__ = [
+    "StoredLog",
+    "check_log",
+    "corrupt",
+    "read_header",
+    "read_log",
+    "read_stretch",
+    "repaired",
+    "uncollected",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,20 @@ def read_log(session_id: str, stored: StoredSession) -> StoredLog:
     except SessionError as error:
         raise corrupt(session_id, error) from error
     return StoredLog(header, stored.inherited, events, proven=stored.proven)
+
+
+def read_stretch(session_id: str, stored: StoredSession) -> Sequence[Event] | None:
+    """The events of a part of a log; None where an older format must be read whole to be understood.
+
+    Raises as `read_log` does for what it looks at.
+    """
+    wire = _decoded(stored.header)
+    if is_older(wire):
+        return None
+    _header(session_id, wire)
+    events = _events(session_id, stored.rows, proven=False)
+    check_vocabulary(session_id, events)
+    return events
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pydantic import Field
 from engine.agent.tools import Tool, ToolArguments, ToolCall, ToolOutcome
 from engine.errors import InputError
 from engine.session import Event, Message, message_text, transcript
-from engine.table.books import Shelf, ShelfReader
+from engine.table.books import Shelf, ShelfSource
 from engine.table.search import Passage, excerpt, find, terms
 
 __all__ = ["RECALL", "recall_tool"]
@@ -42,13 +42,13 @@ class RecallArguments(ToolArguments):
     )
 
 
-def recall_tool(shelves: ShelfReader) -> Tool:
-    """The tool over the session's own log and the books that `shelves` reads."""
+def recall_tool(shelf_of: ShelfSource) -> Tool:
+    """The tool over the session's own log and the books that `shelf_of` gives."""
 
     async def body(arguments: RecallArguments, call: ToolCall) -> ToolOutcome:
         if not terms(arguments.query):
             raise InputError("The query needs at least one word.", code="RECALL_QUERY")
-        shelf = await shelves.read(call.session_id)
+        shelf = await shelf_of(call.session_id)
         story = _story(call.events(), shelf) if arguments.where != "lore" else []
         searched = shelf if arguments.where != "story" else None
         # A long story takes a tenth of a second, and the loop has others to serve.

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from engine.agent.tools import Tool, ToolArguments, ToolCall, ToolOutcome
 from engine.resources import Entry, WorldBook
-from engine.table.books import Shelf, ShelfReader
+from engine.table.books import Shelf, ShelfSource
 from engine.table.dice import Source
 from engine.table.tables import RandomTable, TableError, read_table
 
@@ -47,11 +47,11 @@ class _Found:
         return " ".join(self.entry.label.split())[:NAME_LIMIT]
 
 
-def table_tool(shelves: ShelfReader, source: Source) -> Tool:
-    """The tool over the books that `shelves` reads; its dice fall as `source` says."""
+def table_tool(shelf_of: ShelfSource, source: Source) -> Tool:
+    """The tool over the books that `shelf_of` gives; its dice fall as `source` says."""
 
     async def body(arguments: TableArguments, call: ToolCall) -> ToolOutcome:
-        shelf = await shelves.read(call.session_id)
+        shelf = await shelf_of(call.session_id)
         found, table = _table(shelf, arguments.table)
         lines = []
         for _ in range(arguments.times):

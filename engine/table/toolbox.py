@@ -8,7 +8,7 @@ from engine.agent.tools import ToolRegistry
 from engine.hooks import Hooks, Next, Scope
 from engine.library import Library, Selection
 from engine.session import Session
-from engine.table.books import ShelfReader
+from engine.table.books import ShelfSource
 from engine.table.dice import Source
 from engine.table.dice_tool import DICE, dice_tool
 from engine.table.recall_tool import RECALL, recall_tool
@@ -24,7 +24,8 @@ SHOWN = frozenset({DICE, ROLL_TABLE})
 
 
 class Toolbox:
-    """Registers the tools. `source` is where chance comes from; without one, from the system."""
+    """Registers the tools. `shelf_of` finds the books that they read; `source` is where chance comes from,
+    without one from the system."""
 
     def __init__(
         self,
@@ -32,12 +33,12 @@ class Toolbox:
         hooks: Hooks,
         library: Library,
         owner: Scope,
+        shelf_of: ShelfSource,
         source: Source | None = None,
     ) -> None:
         self._library = library
         chance = source or random.SystemRandom()
-        shelves = ShelfReader(library)
-        for tool in (dice_tool(chance), table_tool(shelves, chance), recall_tool(shelves)):
+        for tool in (dice_tool(chance), table_tool(shelf_of, chance), recall_tool(shelf_of)):
             registry.register(tool, owner=owner)
         hooks.on("tools/available", self._available, owner=owner)
 

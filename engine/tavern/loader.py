@@ -1,159 +1,240 @@
-"""What turns a session's selection into its system prompt and its call parameters.
+"""What turns a session's selection into a profile: resources are found, then rendered as one value.
 
-One section, `tavern:profile`, is rendered for each step from the session's selection,
-its durable history and the batch that was just claimed; the call parameters of the very
-same rendering answer `agent/request`, so that a change of selection in between cannot
-mix two presets (seed 003; spec tavern 5).
+Always in one order: selection, preset, what was said, character, user, books, macros, rendering. What is
+missing is a remark; the turn goes on without it. Source: spec tavern 5, seed 003.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
 
-import structlog
-
-from engine.agent import AssembleContext, Section, SystemPrompt
-from engine.errors import NotFound
+from engine.errors import NotFound, ResourceError
 from engine.hooks import Scope
 from engine.library import Library, Selection
-from engine.lore import Book
-from engine.resources import Card, Persona, Preset
-from engine.session import Message, Session, message_text, transcript
-from engine.tavern.parameters import PresetParameters
+from engine.lore import EFFECTS_RECORD, ActivationContext, TimedEffects
+from engine.resources import Diagnostics, Preset
+from engine.session import Message, Session
+from engine.tavern.adapters import Adapters, CharacterFound, Query, UserFound, WorldBooksFound
+from engine.tavern.assembly_input import assembly_input
+from engine.tavern.compilation import Compilation, resource_uses
+from engine.tavern.conversation import Conversation, conversation, scanned_texts
+from engine.tavern.library_adapters import library_adapters
 from engine.tavern.profile import ProfileRequest
 from engine.tavern.renderer import compile_profile
+from engine.tavern.script_runner import ScriptRunner
+from engine.tavern.story_runner import LoreScripts
+from engine.tavern.variables import VARIABLES_RECORD, fold_variables
+from engine.tavern.watches import Watches
 
-__all__ = ["ProfileLoader"]
+__all__ = ["ModelFacts", "ProfileLoader"]
 
-log = structlog.get_logger(__name__)
+_REMEMBERED: Final = 128  # sessions whose last compilation a panel can show; each holds some 50 KB
 
-SECTION = "tavern:profile"
-_ORDER = 10  # the place that seed 003 gives the profile
-# Lore looks at the newest messages only; its own scan depth is far below this cap (spec tavern 4).
-_SCANNED_MESSAGES = 128
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of the model that is called: its name, and its window and longest answer in tokens."""
+
+    name: str = ""
+    window: int | None = None
+    max_response: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a session's next step is made of, as far as it had to be looked for."""
+
+    selection: Selection
+    preset: Preset
+    preset_id: str
+    talk: Conversation
+    activation: ActivationContext
+    character: CharacterFound
+    user: UserFound
+    books: WorldBooksFound
+    notes: Diagnostics
 
 
 class ProfileLoader:
-    """Registers the profile section for every agent, and hands its call parameters on."""
+    """Compiles what sessions use. Registers nothing; see `ProfileSection`."""
 
     def __init__(
         self,
         library: Library,
-        prompt: SystemPrompt,
-        parameters: PresetParameters,
         builtin: Preset,
         owner: Scope,
+        *,
+        adapters: Adapters | None = None,
+        watches: Watches | None = None,
+        scripts: ScriptRunner | None = None,
+        model: Callable[[], ModelFacts] = ModelFacts,
+        defaults: Callable[[], Selection] = Selection,
     ) -> None:
+        """`adapters` find the resources, without them those of the library do. `builtin` is the preset of
+        those who have none; `defaults` the selection of a session that has not settled one; `watches`
+        counts patterns that take too long; `scripts` are the regex scripts that act on what is said and
+        on lore."""
+        self.adapters = adapters or library_adapters(library, owner)
         self._library = library
         self._builtin = builtin
-        self._parameters = parameters
-        prompt.section(Section(SECTION, _ORDER, self._section), owner=owner)
+        self._watches = watches
+        self._scripts = scripts
+        self._model = model
+        self._defaults = defaults
+        self._last: OrderedDict[str, Compilation] = OrderedDict()
 
-    async def _section(self, context: AssembleContext) -> str:
-        request = await self._profile_request(context)
-        context.token.check()
+    async def compile(
+        self, session: Session, claimed: Sequence[Message] = (), *, resolve_only: bool = False
+    ) -> Compilation:
+        """What the session's next step says, `claimed` being said in it. Writes nothing.
+
+        With `resolve_only` nothing is rendered: a strategy places the sources. Raises ResourceError
+        TAVERN_PROFILE_TOO_LARGE (data: actual_bytes, max_bytes).
+        """
+        stored = await self._library.selections.get(session.id)
+        found = await self._found(session, claimed, stored)
+        request = await self._request(session, found)
         # A long card with many books takes milliseconds to render; the loop has others to serve.
-        profile = await asyncio.to_thread(compile_profile, request)
-        self._parameters.keep(context.session.id, profile.parameters)
-        if profile.diagnostics:
-            codes = sorted({note.code for note in profile.diagnostics})
-            log.debug("profile.diagnostics", session=context.session.id, codes=codes)
-        return profile.system_text
+        try:
+            profile = await asyncio.to_thread(compile_profile, request, resolve_only=resolve_only)
+        finally:
+            if isinstance(request.finish, LoreScripts):
+                request.finish.conclude()
+        if self._watches is not None:
+            self._watches.tell_of(request.owner, session.id, profile.diagnostics)
+        ids = (request.preset_id, request.card_id, *(book.id for book in request.books))
+        made = Compilation(
+            session_id=session.id,
+            session_selection=stored or found.selection,
+            selection=replace(
+                found.selection, book_ids=request.order.effective, persona_id=request.persona_id or None
+            ),
+            request=request,
+            profile=profile,
+            activation=found.activation,
+            resources=resource_uses(request, profile, await self._revisions(ids)),
+            assembly_input=assembly_input(
+                request, profile, tuple(message["id"] for message in found.talk.claimed)
+            ),
+        )
+        self._remember(made)
+        return made
 
-    async def _profile_request(self, context: AssembleContext) -> ProfileRequest:
-        session = context.session
-        selection = await self._library.selections.get(session.id) or Selection()
-        card = await self._card(selection.card_id)
-        preset = await self._preset(selection.preset_id)
-        # Who plays and how far the story is go by what was said, not by what a summary left of it.
-        said = [*_said(session), *context.claimed]
-        history = [message for message in session.derive() if message["role"] != "system"]
-        scanned = [*history, *context.claimed][-_SCANNED_MESSAGES:]
-        personas = await self._personas(said)
-        bound = await self._bound(selection, personas)
+    async def request(self, session: Session, claimed: Sequence[Message] = ()) -> ProfileRequest:
+        """What the profile of the session's next step is made of. Writes nothing and remembers nothing."""
+        stored = await self._library.selections.get(session.id)
+        return await self._request(session, await self._found(session, claimed, stored))
+
+    def last(self, session_id: str) -> Compilation | None:
+        """The session's last compilation, for those who want to see what came of it and why."""
+        return self._last.get(session_id)
+
+    # -- finding --------------------------------------------------------------------------------------
+
+    async def _found(self, session: Session, claimed: Sequence[Message], stored: Selection | None) -> _Found:
+        selection = stored or self._defaults()
+        notes = Diagnostics()
+        if self._scripts is not None:  # lore reads what the model will read
+            claimed = await self._scripts.admitted(session, claimed)
+        preset, preset_id = await self._preset(selection.preset_id, notes)
+        talk = conversation(session, claimed)
+        query = Query(session.id, selection, talk.activation(), talk.speakers)
+        adapters = self.adapters
+        if (characters := adapters.character.adapter) is not None:
+            query = replace(query, character=await characters.character(query))
+        if (users := adapters.user.adapter) is not None:
+            query = replace(query, user=await users.user(query))
+        world_books = adapters.world_book.adapter
+        books = await world_books.world_books(query) if world_books is not None else WorldBooksFound()
+        for part in (query.character, query.user, books):
+            notes.extend(part.diagnostics)
+        return _Found(
+            selection, preset, preset_id, talk, query.activation, query.character, query.user, books, notes
+        )
+
+    async def _request(self, session: Session, found: _Found) -> ProfileRequest:
+        selection, talk, model, now = found.selection, found.talk, self._model(), datetime.now(UTC)
+        owner = await self._owner_of(selection)
+        card, books = found.character.card, found.books.books
+        asked = found.preset.max_tokens
         return ProfileRequest(
             card=card,
-            card_id=selection.card_id or "",
-            preset=preset,
-            persona=bound,
-            players=personas,
-            books=await self._books(selection.book_ids),
-            messages=[_spoken(message, card) for message in scanned],
+            card_id=found.character.id,
+            preset=found.preset,
+            preset_id=found.preset_id,
+            persona=found.user.user,
+            persona_id=found.user.id or "",
+            players=found.user.players,
+            books=books.books,
+            order=books.order,
+            missing=books.missing,
+            messages=scanned_texts(found.activation, card.speaker if card is not None else ""),
+            message_count=talk.count,
+            answer_count=talk.answers,
+            chat=talk.chat(now),
             greeting_index=selection.greeting_index,
-            first_turn=not any(message["role"] == "assistant" for message in said),
+            first_turn=not talk.answers,
             prefer_system=selection.prefer_system,
             prefer_post_history=selection.prefer_post_history,
             seed=selection.seed or session.id,
-            turn=sum(1 for message in said[: len(said) - len(context.claimed)] if message["role"] == "user"),
+            turn=talk.turn,
+            now=now,
+            effects=TimedEffects.fold(_records(session, EFFECTS_RECORD)),
+            local_variables=fold_variables(_records(session, VARIABLES_RECORD)),
+            global_variables=await self._library.variables.of(owner) if owner else {},
+            model=model.name,
+            window=model.window,
+            max_response=model.max_response if asked is None else asked,
+            owner=owner,
+            watch=self._watches.of(owner) if self._watches is not None else None,
+            finish=await self._scripts.lore(selection, session.id) if self._scripts is not None else None,
+            remarks=found.notes.all(),
         )
 
-    async def _card(self, card_id: str | None) -> Card | None:
-        if card_id is None:
-            return None
-        try:
-            return await self._library.card(card_id)
-        except NotFound:
-            log.warning("profile.card_missing", card=card_id)
-            return None
-
-    async def _preset(self, preset_id: str | None) -> Preset:
-        if preset_id is None:
-            return self._builtin
-        try:
-            return await self._library.preset(preset_id)
-        except NotFound:
-            log.warning("profile.preset_missing", preset=preset_id)
-            return self._builtin
-
-    async def _books(self, book_ids: Iterable[str]) -> Sequence[Book]:
-        books = []
-        for book_id in book_ids:
+    async def _preset(self, preset_id: str | None, notes: Diagnostics) -> tuple[Preset, str]:
+        if preset_id is not None:
             try:
-                books.append(Book(book_id, await self._library.book(book_id)))
-            except NotFound:
-                log.warning("profile.book_missing", book=book_id)
-        return books
+                return await self._library.preset(preset_id), preset_id
+            except (NotFound, ResourceError):
+                notes.warn(
+                    "PRESET_NOT_FOUND",
+                    "The story's preset is not there any more; the built-in one is used.",
+                    preset_id,
+                )
+        return self._builtin, ""
 
-    async def _bound(self, selection: Selection, speakers: Sequence[Persona]) -> Persona | None:
-        """The persona that is bound to the session (decision 19); unbound, whoever spoke first."""
-        if selection.persona_id is not None:
-            stored = await self._library.persona(selection.persona_id)
-            if stored is not None:
-                return stored.persona
-        if selection.user_name:
-            known = (speaker for speaker in speakers if speaker.name == selection.user_name)
-            return next(known, Persona(selection.user_name))
-        return speakers[0] if speakers else None
+    async def _owner_of(self, selection: Selection) -> str:
+        """Whose library a story plays from: its card's, or that of the first thing that it uses."""
+        for resource_id in (selection.card_id, selection.preset_id, *selection.book_ids):
+            if resource_id is not None:
+                try:
+                    return await self._library.owner_of(resource_id)
+                except NotFound:
+                    continue
+        return ""
 
-    async def _personas(self, messages: Iterable[Message]) -> Sequence[Persona]:
-        """Who plays, in the order in which they first spoke; each under the name they spoke as."""
-        names: dict[str, str] = {}
-        for message in messages:
-            source = message["source"]
-            if source.get("kind") == "user" and source.get("persona"):
-                names.setdefault(source["persona"], source.get("authorId", ""))
-        personas = []
-        for name, author_id in names.items():
-            stored = await self._library.persona_get(author_id)
-            known = stored is not None and stored.persona.name == name
-            personas.append(stored.persona if stored is not None and known else Persona(name))
-        return personas
+    async def _revisions(self, ids: Iterable[str]) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        for resource_id in ids:
+            if resource_id:
+                try:
+                    found[resource_id] = (await self._library.get(resource_id)).revision
+                except NotFound:
+                    continue
+        return found
 
-
-def _said(session: Session) -> list[Message]:
-    """The conversation as people saw it: what was said and answered, whatever the model reads of it now."""
-    return [
-        event.data if event.type == "user/message" else event.data["message"]
-        for event in transcript(session.events())
-        if event.type == "user/message"
-        or (event.type == "assistant/message" and event.data["message"]["content"])
-    ]
+    def _remember(self, made: Compilation) -> None:
+        self._last[made.session_id] = made
+        self._last.move_to_end(made.session_id)
+        while len(self._last) > _REMEMBERED:
+            self._last.popitem(last=False)
 
 
-def _spoken(message: Message, card: Card | None) -> str:
-    """`Name: text`, as lore reads it. People's words carry their label already (decision 34)."""
-    text = message_text(message)
-    if message["role"] == "assistant" and card is not None:
-        return f"{card.speaker}: {text}"
-    return text
+def _records(session: Session, kind: str) -> list[Mapping[str, object]]:
+    """What a branch's log has of a kind of record, the part before the fork included."""
+    return [event.data for event in session.events() if event.type == kind]

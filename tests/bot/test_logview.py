@@ -108,6 +108,39 @@ def message(role: str, text: str, **source: Any) -> dict[str, Any]:
             "initial: openai/m, temperature 0.7",
         ),
         (
+            "developer/message",
+            {
+                "turn": 1,
+                "step": 1,
+                "headerSeq": 4,
+                "message": {
+                    "id": "d",
+                    "role": "developer",
+                    "source": {"kind": "tool-registry"},
+                    "content": [
+                        {"type": "tool-removal", "toolName": "dice"},
+                        {"type": "tool-addition", "toolName": "map"},
+                    ],
+                },
+            },
+            "(tool-registry) -dice +map",
+        ),
+        (
+            "plugin:tavern/parameters",
+            {
+                "turn": 1,
+                "step": 1,
+                "provider": "openai",
+                "model": "m",
+                "requested": {"temperature": 1.4, "stop": ["X"]},
+                "effective": {"stop": ["X"], "maxTokens": 99},
+                "omitted": {"temperature": "refused"},
+                "filled": ["maxTokens"],
+            },
+            "asked for temperature 1.4, stop ['X']; sent stop ['X'], maxTokens 99; "
+            "without temperature (refused)",
+        ),
+        (
             "request/context",
             {"provider": "openai", "model": "m", "contextWindow": 8192},
             "openai/m, window 8192",
@@ -251,3 +284,21 @@ async def test_words_are_cut_to_a_terminal_only(settings: Settings) -> None:
     logview.write("s", stored, out, as_json=False)
 
     assert "…" not in out.getvalue()
+
+
+def test_what_was_shown_is_named() -> None:
+    picture = {"type": "image", "attachment": {"attachmentId": "a", "name": "cat.png"}}
+    said = message("user", "Ana: Look.", kind="user")
+    said |= {"content": [*said["content"], picture, picture | {"offloaded": True}, {"type": "odd"}]}
+    shown = "Ana: Look. [image: cat.png] [image: cat.png, offloaded] [odd]"
+    assert describe(event("user/message", said)) == shown
+
+
+def test_what_scripts_did_is_one_line() -> None:
+    record = {
+        "messages": [{"id": "k1", "scripts": ["quotes", "ooc"]}, {"id": "k2", "scripts": []}],
+        "problems": [{"script": "slow", "code": "PATTERN_TIMEOUT"}],
+        "ms": 31,
+    }
+    shown = "k1: quotes, ooc; slow failed (PATTERN_TIMEOUT) in 31 ms"
+    assert describe(event("plugin:tavern/scripts", record)) == shown

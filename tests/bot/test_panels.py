@@ -10,15 +10,29 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.details import card_details, card_tokens, preset_details
-from bot.panels import MOST_BYTES, MOST_CHARS, Reader, card_panel, list_panel, preset_panel
+from bot.browse import Browser, Entry, Source, Spot
+from bot.cardpanel import CardView, card_edit_panel, card_line, card_panel
+from bot.details import card_details, preset_details
+from bot.presetpanel import (
+    PresetView,
+    escaped,
+    preset_edit_panel,
+    preset_line,
+    preset_panel,
+    prompt_panel,
+    unescaped,
+)
+from bot.press import button
 from bot.sandbox.limits import V2, check_message
+from bot.sheet import MOST_BYTES, MOST_CHARS, Layout, Reader
 from engine.ids import OwnerId, ResourceId
 from engine.library import Kind, ResourceRow
-from engine.resources import Card, Diagnostic, Diagnostics, Preset, parse_card, parse_preset
+from engine.llm.narrator.scene import estimate_tokens
+from engine.resources import Card, Diagnostic, Diagnostics, Preset, card_facts, parse_card, parse_preset
 
-ANA = Reader("en", "Ana", can_play=True)
-CHEN = Reader("zh-CN", "陈", can_play=True)
+ANA = Reader("en", "Ana", can_play=True, can_change=True)
+BEN = Reader("en", "Ben", can_play=True)
+CHEN = Reader("zh-CN", "陈", can_play=True, can_change=True)
 DIRECT = Reader("en", "Ana", can_play=False)
 
 
@@ -59,6 +73,49 @@ def preset(**root: Any) -> Preset:
     return parse_preset({"prompts": prompts, **root}, Diagnostics(), filename="Fireside.json")
 
 
+def came(of: ResourceRow, content: Card, reader: Reader, picture: str | None = None, **more: Any) -> Layout:
+    """The panel of a card that was imported just now."""
+    return card_panel(viewed(of, content, picture, **more), reader, arrived=True)
+
+
+def looked(of: ResourceRow, content: Card, reader: Reader, picture: str | None = None, **more: Any) -> Layout:
+    """The panel of a card that somebody looks at."""
+    return card_panel(viewed(of, content, picture, **more), reader, arrived=False)
+
+
+def viewed(of: ResourceRow, content: Card, picture: str | None, **more: Any) -> CardView:
+    return CardView(of, content, card_facts(content, estimate_tokens), picture=picture, **more)
+
+
+class Names(Source[str]):
+    """A list of names."""
+
+    noun = "card"
+    sorts = ("name", "custom")
+
+    def __init__(self, names: list[str], pictures: bool = False) -> None:
+        self._names = names
+        self.pictures = pictures
+
+    async def things(self, interaction: discord.Interaction, spot: Spot) -> list[str]:
+        return [name for name in self._names if spot.search in name]
+
+    def entry(self, thing: str, locale: str) -> Entry:
+        return Entry(str(self._names.index(thing)), f"**{thing}**", thing, thing)
+
+
+class Asking:
+    """All that a list wants of an interaction."""
+
+    def __init__(self, locale: str) -> None:
+        self.locale = locale
+
+
+async def listed(names: list[str], spot: Spot, locale: str = "en", pictures: bool = False) -> Layout:
+    asking: Any = Asking(locale)
+    return (await Browser(Names(names, pictures)).panel(asking, spot))[0]
+
+
 def texts(view: discord.ui.LayoutView) -> str:
     return "\n".join(
         item.content for item in view.walk_children() if isinstance(item, discord.ui.TextDisplay)
@@ -91,7 +148,7 @@ async def test_a_card_that_came_in_says_what_it_is() -> None:
     )
 
     # when it is shown after its import
-    view = card_panel(row(tags=("cozy", "rain")), mira, ANA, picture=None)
+    view = came(row(tags=("cozy", "rain")), mira, ANA)
 
     # then these are its words
     assert texts(view) == (
@@ -104,12 +161,12 @@ async def test_a_card_that_came_in_says_what_it_is() -> None:
         "2. Rain. You are late, Ana.\n"
         "3. Mir nods."
     )
-    assert buttons(view) == ["Play", "Bind here", "Details"]
+    assert buttons(view) == ["Play", "Bind here", "Edit", "Export", "Details", "Delete"]
 
 
 async def test_the_same_card_again_says_so() -> None:
-    view = card_panel(row(known=True), card(), ANA, picture=None)
-    assert texts(view).startswith("### **Mira** was here already, exactly as in this file.")
+    view = came(row(known=True), card(), ANA)
+    assert texts(view).startswith("### **Mira** was here already, from this very file.")
 
 
 async def test_repairs_are_named_and_what_is_too_many_is_counted() -> None:
@@ -117,7 +174,7 @@ async def test_repairs_are_named_and_what_is_too_many_is_counted() -> None:
     remarks.append(Diagnostic("code", "Repair *3*.", where="again"))
     remarks.append(Diagnostic("code", "Nothing to worry about.", severity="info"))
 
-    shown = texts(card_panel(row(remarks=remarks), card(), ANA, picture=None))
+    shown = texts(came(row(remarks=remarks), card(), ANA))
 
     assert shown.endswith(
         "8 things were put right:\n"
@@ -128,27 +185,87 @@ async def test_repairs_are_named_and_what_is_too_many_is_counted() -> None:
 
 async def test_more_greetings_than_fit_are_counted() -> None:
     many = card(alternate_greetings=[f"Greeting {n}." for n in range(2, 9)])
-    shown = texts(card_panel(row(), many, ANA, picture=None))
+    shown = texts(came(row(), many, ANA))
     assert "5. Greeting 5.\n… and 3 more, in *Details*." in shown
     assert "Greeting 6." not in shown
 
 
 async def test_a_picture_stands_beside_the_name() -> None:
-    view = card_panel(row(), card(), ANA, picture="portrait.png")
+    view = came(row(), card(), ANA, "portrait.png")
     (face,) = [item for item in view.walk_children() if isinstance(item, discord.ui.Thumbnail)]
     assert (face.media.url, face.spoiler) == ("attachment://portrait.png", False)
 
 
 async def test_a_picture_for_adults_is_covered() -> None:
-    view = card_panel(row(nsfw=True), card(tags=["nsfw"]), ANA, picture="portrait.png")
+    view = came(row(nsfw=True), card(tags=["nsfw"]), ANA, "portrait.png")
     (face,) = [item for item in view.walk_children() if isinstance(item, discord.ui.Thumbnail)]
     assert face.spoiler
     assert "🔞 for age-restricted channels only" in texts(view)
 
 
 async def test_where_no_story_can_be_opened_none_is_offered() -> None:
-    assert buttons(card_panel(row(), card(), DIRECT, picture=None)) == ["Details"]
-    assert buttons(preset_panel(row("preset", "Fireside"), DIRECT)) == ["Details"]
+    assert buttons(came(row(), card(), DIRECT)) == ["Export", "Details"]
+    fireside = PresetView(row("preset", "Fireside"), preset())
+    assert buttons(preset_panel(fireside, DIRECT, arrived=True)) == ["Export", "Details"]
+
+
+async def test_who_may_not_change_it_is_not_offered_to() -> None:
+    assert buttons(came(row(), card(), BEN)) == ["Play", "Bind here", "Export", "Details"]
+
+
+async def test_scripts_variables_and_what_sleeps_are_said() -> None:
+    # given a card with a regex script, variables to begin with, and a script of another program
+    mira = card(
+        extensions={
+            "regex_scripts": [{"scriptName": "a", "findRegex": "/a/"}],
+            "tavern_helper": {"scripts": [{"name": "b"}]},
+        },
+        group_only_greetings=["All of you!"],
+        character_book={
+            "entries": [{"keys": [], "content": "hp: 1", "comment": "[InitVar]", "constant": True}]
+        },
+    )
+
+    # when nobody has been asked, and when somebody has allowed its script
+    unasked = looked(row(), mira, ANA, books=2)
+    allowed = looked(row(), mira, ANA, scripts_allowed=True)
+
+    # then the panel says what acts and what does not
+    assert (
+        "1 greeting · 1 more for groups · 1 world book entry (1 always on)\n" in texts(unasked)
+        and "⚙️ It brings 1 regex script. They do not run until somebody switches them on.\n"
+        "📊 It keeps variables.\n📖 2 world books come along.\n"
+        "💤 1 script of another program is kept but does not run here."
+        in texts(unasked)
+    )
+    assert "Scripts on" in buttons(unasked)
+    assert "It brings 1 regex script. They run." in texts(allowed)
+    assert "Scripts off" in buttons(allowed)
+
+
+async def test_letters_that_were_garbled_can_be_mended() -> None:
+    garbled = row(remarks=[Diagnostic("double-encoded-text", "The letters look wrong.")])
+    assert "Mend text" in buttons(came(garbled, card(), ANA))
+    assert "Mend text" not in buttons(came(row(), card(), ANA))
+
+
+async def test_what_a_card_says_can_be_chosen_to_be_changed() -> None:
+    view = card_edit_panel(viewed(row(), card(description="x" * 5000), None), ANA, "✓ Saved.")
+    assert texts(view).startswith("## ✏️ Mira\n✓ Saved.\n**Description** · 5000 characters\n-# xxx")
+    assert "**Personality** · empty\n" in texts(view)
+    (menu,) = [item for item in view.walk_children() if isinstance(item, discord.ui.Select)]
+    assert [option.value for option in menu.options] == [
+        "names",
+        "greetings",
+        "description",
+        "personality",
+        "scenario",
+        "mes_example",
+        "creator_notes",
+        "system_prompt",
+        "post_history_instructions",
+        "books",
+    ]
 
 
 # --- a card that is looked at
@@ -159,7 +276,7 @@ async def test_a_card_is_shown_with_its_description_and_its_size() -> None:
     mira = card(description="{{char}} keeps the inn.\nIt rains.", scenario="雨夜酒馆")
 
     # when it is looked at
-    shown = texts(card_panel(row(nsfw=True), mira, ANA, picture=None, tokens=card_tokens(mira)))
+    shown = texts(looked(row(nsfw=True), mira, ANA))
 
     # then its parts are named by size
     assert shown.startswith("## Mira 🔞\n")
@@ -169,19 +286,19 @@ async def test_a_card_is_shown_with_its_description_and_its_size() -> None:
 
 async def test_a_card_that_says_nothing_is_shown_as_that() -> None:
     silent = card(first_mes="")
-    view = card_panel(row(), silent, ANA, picture=None, tokens=card_tokens(silent))
+    view = looked(row(), silent, ANA)
     assert texts(view) == "## Mira\n0 greetings\n**Description**\nIt says nothing about itself."
 
 
 async def test_chinese_readers_read_chinese() -> None:
     mira = card(creator="爱丽丝")
-    view = card_panel(row(), mira, CHEN, picture=None, tokens=card_tokens(mira))
+    view = looked(row(), mira, CHEN)
     assert "作者 爱丽丝\n1 个开场白" in texts(view)
-    assert buttons(view) == ["开始玩", "绑定到这里", "详情"]
+    assert buttons(view) == ["开始玩", "绑定到这里", "编辑", "导出", "详情", "删除"]
 
 
 async def test_a_name_cannot_dress_up() -> None:
-    view = card_panel(row(name="**[Mira](https://example.com)** @everyone"), card(), ANA, picture=None)
+    view = came(row(name="**[Mira](https://example.com)** @everyone"), card(), ANA)
     assert r"**\*\*\[Mira](https://example.com)\*\* @everyone** is here." in texts(view)
 
 
@@ -190,41 +307,89 @@ async def test_a_name_cannot_dress_up() -> None:
 
 async def test_a_preset_says_what_it_brings() -> None:
     remark = Diagnostic("connection-stripped", "Its server's address and key were left out.")
-    came = row("preset", "Fireside", prompts=12, enabled=9, temperature=0.9, max_tokens=800, remarks=[remark])
-    assert texts(preset_panel(came, ANA)) == (
+    content = preset(temperature=0.9, openai_max_tokens=800, stop=["\n\n", "User:"], reasoning_effort="low")
+    of = PresetView(row("preset", "Fireside", remarks=[remark]), content)
+    assert texts(preset_panel(of, ANA, arrived=True)) == (
         "### The preset **Fireside** is here.\n"
-        "12 prompts · 9 switched on · temperature 0.9 · answers up to 800 tokens\n"
+        "1 prompt · 1 switched on · temperature 0.9 · answers up to 800 tokens · reasoning effort low"
+        " · stops at “\\\\n\\\\n”, “User:”\n"
+        "🟢 **Main** · system · Write on.\n"
         "1 thing was put right:\n"
         "- Its server's address and key were left out."
     )
 
 
-async def test_an_empty_library_says_how_to_fill_it() -> None:
-    view = list_panel("card", [], 0, "en")
+async def test_a_prompt_shows_its_text_and_where_it_stands() -> None:
+    prompts = [
+        {"identifier": "main", "name": "Main", "content": "Write ```on```."},
+        {"identifier": "chatHistory", "marker": True},
+        {"identifier": "note", "name": "Note", "role": "user", "content": "", "injection_position": 1},
+    ]
+    content = preset(prompts=prompts)
+    of = row("preset", "Fireside")
+    main, history, note = (prompt_panel(of, content.prompts, each, ANA) for each in content.prompts)
+    assert texts(main).startswith("## Main\n1 of 3 · 🟢 on · system\n```\nWrite ")
+    assert buttons(main) == ["Edit", "Settings", "Remove", "Switch off", "Up", "Down", "Back"]
+    assert texts(history).startswith("## chatHistory\n2 of 3 · ")
+    assert buttons(history) == ["Switch on", "Up", "Down", "Back"]
+    assert "in the chat, 4 from its end" in texts(note)
+    # and its own fences cannot end ours
+    assert texts(main).count("```") == 2
+
+
+@given(text=st.text(st.sampled_from("a\\n\n")))
+def test_a_stop_text_on_one_line_is_the_text_again(text: str) -> None:
+    assert "\n" not in escaped(text)
+    assert unescaped(escaped(text)) == text
+
+
+async def test_an_empty_list_says_how_to_fill_it() -> None:
+    view = await listed([], Spot())
     assert texts(view) == "## Cards\nThere are no cards yet. Bring one in with `/card import`."
     assert buttons(view) == []
 
 
+async def test_a_search_without_a_find_can_be_changed() -> None:
+    view = await listed(["Mira"], Spot(search="Zoe"))
+    assert texts(view) == "## Cards\nSearch: Zoe\nNothing here has that in its name or tags."
+    assert buttons(view) == ["Search"]
+
+
 async def test_ten_stand_on_a_page() -> None:
-    cards = [row(name=f"Card {n:02}", greetings=n) for n in range(1, 24)]
-
-    last = list_panel("card", cards, 2, "en")
-
-    assert texts(last) == (
-        "## Cards · 23\n**Card 21** · 21 greetings\n**Card 22** · 22 greetings\n**Card 23** · 23 greetings"
-    )
-    assert buttons(last) == ["◀", "3/3", "▶"]
-    assert [b.disabled for b in last.walk_children() if isinstance(b, discord.ui.Button)] == [
-        False,
-        True,
-        True,
-    ]
+    last = await listed([f"Card {n:02}" for n in range(1, 24)], Spot(page=2))
+    assert texts(last) == "## Cards · 23\n**Card 21**\n**Card 22**\n**Card 23**"
+    assert buttons(last) == ["◀", "3/3", "▶", "Search"]
+    found = [b.disabled for b in last.walk_children() if isinstance(b, discord.ui.Button)]
+    assert found == [False, True, True, False]
 
 
 @pytest.mark.parametrize(("page", "label"), [(-5, "1/3"), (99, "3/3")])
 async def test_a_page_that_is_not_there_is_the_nearest(page: int, label: str) -> None:
-    view = list_panel("preset", [row("preset", f"P{n}") for n in range(21)], page, "en")
-    assert label in buttons(view)
+    assert label in buttons(await listed([f"P{n}" for n in range(21)], Spot(page=page)))
+
+
+@given(
+    spot=st.builds(
+        Spot,
+        within=st.sampled_from(["", "c_8f3k0m2x91az"]),
+        page=st.integers(0, 999),
+        sort=st.sampled_from(["name", "updated", "used", "custom"]),
+        search=st.text(max_size=60),
+    )
+)
+def test_where_one_is_in_a_list_fits_under_every_button(spot: Spot) -> None:
+    args = spot.args()
+    button("template-books-found", *args)  # the longest op: raises when it does not fit
+    again = Spot.of(*args)
+    assert (again.within, again.page, again.sort) == (spot.within, spot.page, spot.sort)
+    assert " ".join(spot.search.split()).startswith(again.search)
+    assert Spot.of(*again.args()) == again
+
+
+def test_what_is_no_spot_is_the_beginning() -> None:
+    assert Spot.of("x", "one", "name", "") == Spot("x")
+    assert Spot.of("x", "1", "name", "!!!") in (Spot("x"), Spot("x", 1))
+    assert Spot.of() == Spot()
 
 
 # --- always
@@ -259,23 +424,45 @@ async def test_a_cards_panel_always_fits(
     remarks = [Diagnostic(f"c{n}", text) for n, text in enumerate(said)]
     of = row(name=name[:200] or "x", tags=tags, nsfw=True, remarks=remarks)
     for reader in (ANA, CHEN):
-        fits(card_panel(of, wild, reader, picture="portrait.png"))
-        fits(card_panel(of, wild, reader, picture=None, tokens=card_tokens(wild)))
+        fits(came(of, wild, reader, "portrait.png", lost=[of]))
+        fits(looked(of, wild, reader, "portrait.png", books=3))
+        fits(card_edit_panel(viewed(of, wild, None), reader, words[:200]))
 
 
-@given(names=st.lists(WILD.map(lambda text: text[:200] or "x"), min_size=1, max_size=12), line=WILD)
-async def test_a_list_always_fits(names: list[str], line: str) -> None:
-    rows = [row(name=name, greetings=3, line=line[:140], nsfw=True) for name in names]
+@example(names=[HEAVY[:200]] * 12, page=0, pictures=True)
+@example(names=[ESCAPED[:200]] * 12, page=1, pictures=False)
+@given(
+    names=st.lists(WILD.map(lambda text: text[:200] or "x"), min_size=1, max_size=12),
+    page=st.integers(0, 2),
+    pictures=st.booleans(),
+)
+async def test_a_list_always_fits(names: list[str], page: int, pictures: bool) -> None:
     for locale in ("en", "zh-CN"):
-        fits(list_panel("card", rows, 0, locale))
+        for sort in ("name", "custom"):
+            view = await listed(
+                [f"{n}{name}" for n, name in enumerate(names)], Spot("", page, sort), locale, pictures
+            )
+            fits(view)
 
 
-@given(name=WILD, said=st.lists(WILD, max_size=8))
-async def test_a_presets_panel_always_fits(name: str, said: list[str]) -> None:
+@given(name=WILD, words=WILD, said=st.lists(WILD, max_size=8), count=st.integers(1, 40))
+async def test_a_presets_panels_always_fit(name: str, words: str, said: list[str], count: int) -> None:
     remarks = [Diagnostic(f"c{n}", text) for n, text in enumerate(said)]
-    of = row("preset", name[:200] or "x", prompts=3, enabled=2, remarks=remarks)
+    prompts = [{"identifier": f"p{n}", "name": words, "content": words} for n in range(count)]
+    content = preset(prompts=prompts, stop=[words] * 16)
+    of = PresetView(row("preset", name[:200] or "x", remarks=remarks), content, scripts=3, books=2)
     for reader in (ANA, CHEN):
-        fits(preset_panel(of, reader))
+        fits(preset_panel(of, reader, arrived=True))
+        fits(preset_panel(of, reader, arrived=False))
+        fits(preset_edit_panel(of, reader, words[:200]))
+        fits(prompt_panel(of.row, content.prompts, content.prompts[0], reader, "✓ Saved."))
+
+
+@given(name=WILD, line=WILD)
+def test_a_line_of_a_list_is_never_empty(name: str, line: str) -> None:
+    of = row(name=name[:200] or "x", line=line[:140], greetings=3, creator=line)
+    assert card_line(of, "en").startswith("**")
+    assert preset_line(row("preset", name[:200] or "x", prompts=2), "zh-CN").startswith("**")
 
 
 # --- the details
@@ -309,6 +496,7 @@ def test_a_cards_details_have_everything() -> None:
         "# Mira\n\nMira.json · 2 KiB · spec v2 2.0 · 2023-11-14 22:13 UTC · c_8f3k0m2x91az\n\n"
         "## Tokens, about\n\n- description: 4\n- greeting: 4\n- world book: 3\n\n"
         "## 1 thing was put right:\n\n- The tags were a text. (text-as-list @ data.tags)\n\n"
+        "## Good to know\n\n- The card brings its own world book of 2 entries.\n\n"
         "## The creator's notes\n\nBe kind to her.\n\n"
         "## Greeting 1 of 2\n\nGood evening.\n\n"
         "## Greeting 2 of 2\n\nYou are late.\n\n"

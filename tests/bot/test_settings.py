@@ -315,3 +315,29 @@ def test_another_discord_is_given_whole_or_not_at_all(monkeypatch: pytest.Monkey
         "discord.api_base: must be given together with the other two of api_base, gateway_url and cdn_base"
         " (from INGLENOOK_DISCORD__API_BASE)",
     )
+
+
+# --- hosts from which files are fetched
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("Files.Example.com", ("files.example.com",)),
+        ("a.example, b.example.", ("a.example", "b.example")),
+        (",", ()),
+    ],
+)
+def test_hosts_can_be_named_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, text: str, hosts: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("INGLENOOK_IMPORTS__HOSTS", text)
+    assert load().imports.hosts == hosts
+
+
+@pytest.mark.parametrize("text", ["https://a.example", "a.example/x", "*.example", "a b"])
+def test_what_is_no_host_is_refused_by_its_key(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("INGLENOOK_IMPORTS__HOSTS", text)
+    with pytest.raises(SettingsError) as caught:
+        load()
+    assert caught.value.problems[0].startswith("imports.hosts: must be names of hosts")

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.answers import answer_text, tool_line
 from bot.writing import LabelFilter, Writing
+from engine.play import Piece
 
 # Texts that come close to a label of Mira's.
 near = st.lists(
@@ -99,6 +101,34 @@ async def test_a_later_step_goes_on_below_the_earlier_one() -> None:
 async def test_a_retry_of_a_later_step_keeps_the_earlier_one() -> None:
     frames = (start(1), said("I roll."), start(2), said("A fo"), start(2), said("A four."))
     assert await shown_of(*frames) == "I roll.\n\nA four."
+
+
+def remark(text: str) -> dict[str, Any]:
+    return {"kind": "remark", "text": text}
+
+
+async def test_remarks_stand_between_the_steps_on_lines_of_their_own() -> None:
+    frames = (start(1), said("Mira: I roll."), remark("-# 4"), remark("-# 2"), start(2), said("Mira: Six."))
+    assert await shown_of(*frames) == "I roll.\n\n-# 4\n-# 2\n\nSix."
+
+
+async def test_a_remark_may_come_first_and_a_retry_keeps_it() -> None:
+    frames = (start(1), remark("-# 4"), start(2), said("Fo"), start(2), said("Four."))
+    assert await shown_of(*frames) == "-# 4\n\nFour."
+
+
+async def test_what_is_written_live_is_what_is_shown_of_the_log() -> None:
+    pieces = (Piece("Mira: I roll."), Piece("4 * 2", "dice"), Piece("2", "dice"), Piece("Mira: Six."))
+    frames = [start(1), said(pieces[0].text)]
+    frames += [remark(tool_line(piece.text)) for piece in pieces[1:3]]
+    frames += [start(2), said(pieces[3].text)]
+    assert await shown_of(*frames) == answer_text("Mira", pieces)
+
+
+def test_a_long_result_is_cut_and_its_markup_does_not_work() -> None:
+    assert tool_line("**Loot**: d2 → [1] a _key_\n\n") == "-# 🎲 \\*\\*Loot\\*\\*: d2 → [1] a \\_key\\_"
+    assert len(tool_line("word " * 1_000)) <= 310
+    assert tool_line("a\nb") == "-# 🎲 a\n-# 🎲 b"
 
 
 async def test_a_step_that_said_nothing_leaves_no_gap() -> None:

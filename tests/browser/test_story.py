@@ -154,8 +154,9 @@ async def test_a_card_is_imported_and_played(sandbox: str, browser: Browser, sho
     # when she imports a card from her disk
     await ana.get_by_role("combobox", name="Message").fill("/card import")
     await ana.get_by_role("option", name="/card import").first.click()
-    await ana.locator("input[type=file]").last.set_input_files(CARD)
     await ana.get_by_role("button", name="Run the command").click()
+    await ana.locator("dialog.modal input[type=file]").set_input_files(CARD)
+    await ana.get_by_role("button", name="Submit").click()
     # then a panel shows what came in, only to her
     await expect(ana.get_by_role("button", name="Play")).to_be_visible()
     await shot(ana, shots, "story-card")

@@ -55,23 +55,23 @@ async def test_a_long_list_has_pages_that_can_be_turned_after_a_restart(scene: S
         await scene.card(f"Card {n:02}")
     ana = scene.human("Ana")
     listed = await ana.slash("general", "card list")
-    assert listed.text.startswith("## Cards · 12\n**Card 01** · 3 greetings\n-# dry, kind\n")
+    assert listed.text.startswith("## Cards · 12\n**Card 01** · by the tests · 3 greetings\n-# dry, kind\n")
     first = listed.text
-    assert "Card 10" in first
-    assert "Card 11" not in first
-    assert labels_of(listed.message) == ["◀", "1/2", "▶"]
+    assert "Card 08" in first
+    assert "Card 09" not in first
+    assert labels_of(listed.message) == ["◀", "1/2", "▶", "Search"]
 
     # when the bot is restarted and Ana turns the page
     await scene.running.restart()
     await ana.click(listed.message, "▶")
 
     # then the same message shows the rest
-    turned = await becomes(ana, listed.message, "Card 11")
+    turned = await becomes(ana, listed.message, "Card 12")
     assert turned.text.splitlines()[0] == "## Cards · 12"
-    assert "Card 10" not in turned.text
-    assert labels_of(turned) == ["◀", "2/2", "▶"]
+    assert "Card 08" not in turned.text
+    assert labels_of(turned) == ["◀", "2/2", "▶", "Search"]
     await ana.click(turned, "◀")
-    assert (await becomes(ana, turned, "Card 10")).text == first
+    assert (await becomes(ana, turned, "Card 08")).text == first
 
 
 # --- show, and naming a card
@@ -266,7 +266,7 @@ async def test_whoever_brought_it_in_may_delete_it_after_being_asked(scene: Scen
 
     # when he asks for its deletion, keeps it, and then asks again and confirms
     asked = await ben.slash("general", "card delete", card="Mira")
-    assert asked.text == "Delete **Mira** from the library? Stories that play it go on."
+    assert asked.text.startswith("Delete **Mira** from the library? Stories that play it go on.\n-# 20")
     assert labels_of(asked.message) == ["Delete", "Keep"]
     await ben.click(asked.message, "Keep")
     kept = await becomes(ben, asked.message, "**Mira** stays.")
@@ -321,7 +321,7 @@ async def test_a_card_that_is_gone_meanwhile_is_said_to_be(scene: Scene) -> None
     asked = await scene.human("Ana").slash("general", "card delete", card="Mira")
     await scene.human("Ana").click(asked.message, "Delete")
     await becomes(scene.human("Ana"), asked.message, "is out of the library")
-    for button in ("Play", "Bind here", "Details"):
+    for button in ("Play", "Bind here", "Details", "Export"):
         done = await scene.human("Ana").click(panel.message, button)
         assert done.text == "It does not exist any more."
 

@@ -43,7 +43,7 @@ async def test_a_png_card_comes_in(scene: Scene) -> None:
         "**How it can begin**",
     ]
     assert lines[5].startswith("1. The rain has followed you all the way down")
-    assert labels_of(done.message) == ["Play", "Bind here", "Details"]
+    assert labels_of(done.message) == ["Play", "Bind here", "Edit", "Export", "Details", "Delete"]
     assert scene.human("Ben").screen("general") == []
     # and the card is in the library, under her id
     (row,) = await scene.bot.engine.library.list(scene.owner, "card")
@@ -89,14 +89,14 @@ async def test_the_same_file_again_is_the_same_card(scene: Scene) -> None:
     first = await scene.human("Ana").slash("general", "card import", file=Upload("a.json", card_json("Ada")))
     again = await scene.human("Ben").slash("general", "card import", file=Upload("b.json", card_json("Ada")))
     assert first.text.startswith("### **Ada** is here.")
-    assert again.text.startswith("### **Ada** was here already, exactly as in this file.")
+    assert again.text.startswith("### **Ada** was here already, from this very file.")
     assert len(await scene.bot.engine.library.list(scene.owner)) == 1
 
 
 async def test_a_chinese_reader_is_answered_in_chinese(scene: Scene) -> None:
     done = await scene.human("Chen").slash("general", "card import", file=Upload("a.json", card_json("Ada")))
     assert done.text.startswith("### **Ada** 来了。")
-    assert labels_of(done.message) == ["开始玩", "绑定到这里", "详情"]
+    assert labels_of(done.message) == ["开始玩", "绑定到这里", "编辑", "导出", "详情", "删除"]
 
 
 async def test_a_card_can_be_brought_in_a_direct_message(scene: Scene) -> None:
@@ -108,7 +108,7 @@ async def test_a_card_can_be_brought_in_a_direct_message(scene: Scene) -> None:
 
     # then it goes into a library of her own, where no story can be opened
     assert done.text.startswith("### **Ada** is here.")
-    assert labels_of(done.message) == ["Details"]
+    assert labels_of(done.message) == ["Edit", "Export", "Details", "Delete"]
     assert [row.name for row in await scene.bot.engine.library.list(f"user:{ana.id}")] == ["Ada"]
     assert await scene.bot.engine.library.list(scene.owner) == []
 
@@ -184,7 +184,7 @@ async def test_a_bomb_does_no_harm(scene: Scene) -> None:
 
 async def test_a_chinese_reader_is_refused_in_chinese(scene: Scene) -> None:
     done = await scene.human("Chen").slash("general", "card import", file=Upload("a.json", b"{"))
-    assert done.text.startswith("无法从 **a.json** 里读出角色卡。\n-# ")
+    assert done.text == "无法从 **a.json** 里读出角色卡。\n-# 文件在第 1 行第 2 列处断开了。"
 
 
 async def test_limits_refuse_and_say_what_they_are(wire: WireDiscord, settings: Settings) -> None:
@@ -204,7 +204,7 @@ async def test_limits_refuse_and_say_what_they_are(wire: WireDiscord, settings: 
             "The library is full (1). Delete something first; nothing is removed by itself."
         )
         listed = await ana.slash("general", "card list")
-        assert listed.text.splitlines()[:2] == ["## Cards · 1", "**Ada** · 3 greetings"]
+        assert listed.text.splitlines()[:2] == ["## Cards · 1", "**Ada** · by the tests · 3 greetings"]
 
 
 def every(components: list[dict[str, Any]]) -> list[dict[str, Any]]:

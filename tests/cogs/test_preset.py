@@ -35,9 +35,10 @@ async def test_a_preset_comes_in_without_its_secrets(scene: Scene) -> None:
     assert lines[:3] == [
         "### The preset **Rain** is here.",
         "1 prompt · 1 switched on · temperature 0.7 · answers up to 400 tokens",
-        "1 thing was put right:",
+        "🟢 **Main** · system · Write like rain.",
     ]
-    assert labels_of(done.message) == ["Bind here", "Details"]
+    assert lines[3] == "1 thing was put right:"
+    assert labels_of(done.message) == ["Bind here", "Edit", "Export", "Details", "Delete"]
     # and no file of ours has the key
     details = await scene.human("Ana").click(done.message, "Details")
     body = content_of(scene.wire, details.message.raw)

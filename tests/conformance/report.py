@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conformance.cards import RUNNERS as CARDS
+from tests.conformance.chats import RUNNERS as CHATS
 from tests.conformance.compare import Mismatch
+from tests.conformance.macros import RUNNERS as MACROS
+from tests.conformance.regex import RUNNERS as REGEX
 from tests.conformance.session import RUNNERS as SESSION
 from tests.conformance.skips import reason_to_skip, reason_to_skip_step
 from tests.conformance.vectors import CannotExist, UnknownFamily, Vector, files, vectors
+from tests.conformance.worldinfo import RUNNERS as WORLDINFO
 
-RUNNERS: dict[str, Callable[[Vector], None]] = {**CARDS, **SESSION}
+RUNNERS: dict[str, Callable[[Vector], None]] = {**CARDS, **CHATS, **REGEX, **MACROS, **SESSION, **WORLDINFO}
 """By folder/file. A runner returns when the vector agrees and raises Mismatch when it does not."""
 
 

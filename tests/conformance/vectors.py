@@ -10,6 +10,12 @@ from typing import Any
 CASES_BY_FILE = ("cards/expected", "cards/recommended")
 """Documents that say of each file beside them what becomes of it."""
 
+CASES_BY_NAME = ("chats/import_dialects",)
+"""Documents whose members are the cases."""
+
+TABLES = ("macros/prng_hash_dice",)
+"""Documents of tables, each row of which is a case."""
+
 
 class UnknownFamily(Exception):
     """There are no vectors of that name."""
@@ -29,7 +35,7 @@ class Vector:
 
     @property
     def name(self) -> str:
-        return str(self.body["name"])
+        return str(self.body["name"] if "name" in self.body else self.body["id"])
 
 
 def families(root: Path) -> list[str]:
@@ -52,7 +58,20 @@ def vectors(name: str, path: Path) -> Iterator[Vector]:
         for file, recorded in document.items():
             yield Vector(name, document, {"name": file, "path": path.parent / file, "recorded": recorded})
         return
-    for body in document.get("vectors", ()) if isinstance(document, dict) else ():
+    if name in CASES_BY_NAME:
+        for case, recorded in document.items():
+            yield Vector(name, document, {"name": case, "recorded": recorded})
+        return
+    if name in TABLES:
+        for table, rows in document.items():
+            for number, row in enumerate(rows):
+                yield Vector(name, document, {"name": f"{table} {number}", **row})
+        return
+    if isinstance(document, list):
+        for number, body in enumerate(document):
+            yield Vector(name, {}, {"name": f"#{number}", **body})
+        return
+    for body in document.get("vectors", ()):
         yield Vector(name, document, body)
 
 

@@ -41,6 +41,16 @@ class Call:
         return "\n".join(m["content"] for m in self.body["messages"] if m["role"] == "system")
 
     @property
+    def tools(self) -> list[str]:
+        """The tools that the model is offered."""
+        return [tool["function"]["name"] for tool in self.body.get("tools", ())]
+
+    @property
+    def results(self) -> list[str]:
+        """What tools have told it."""
+        return [m["content"] for m in self.body["messages"] if m["role"] == "tool"]
+
+    @property
     def heard(self) -> list[str]:
         """What has been said, in order: people's words as the model reads them, and its own."""
         return [m["content"] for m in self.body["messages"] if m["role"] in ("user", "assistant")]
@@ -48,6 +58,15 @@ class Call:
     async def write(self, text: str) -> None:
         """More of the answer."""
         await self._send({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]})
+
+    async def use(self, tool: str, before: str = "", **arguments: Any) -> None:
+        """The answer is a call of a tool, perhaps after some words."""
+        if before:
+            await self.write(before)
+        function = {"name": tool, "arguments": dumps(arguments).decode()}
+        calls = [{"index": 0, "id": f"call_{id(self)}", "type": "function", "function": function}]
+        await self._send({"choices": [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": None}]})
+        await self.end("tool_calls")
 
     async def end(self, finish: str = "stop") -> None:
         """The answer is complete."""
@@ -116,6 +135,14 @@ class Model:
     def will_say(self, *texts: str) -> None:
         """The next calls are answered with these, one each."""
         self._planned.extend(_saying(text) for text in texts)
+
+    def will_use(self, tool: str, before: str = "", **arguments: Any) -> None:
+        """The next call is answered with a call of a tool."""
+
+        async def use(call: Call) -> None:
+            await call.use(tool, before, **arguments)
+
+        self._planned.append(use)
 
     def will(self, *scripts: Script) -> None:
         """The next calls are answered by these."""

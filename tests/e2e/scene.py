@@ -19,9 +19,17 @@ from typing import Any
 from bot.client import Inglenook
 from bot.pacing import Pace
 from bot.sandbox.human import Human
+from bot.sandbox.limits import Upload
 from bot.sandbox.screen import InteractionResult, Shown
 from bot.sandbox.wire import WireDiscord
-from bot.settings import ModelSettings, NarratorSettings, PlaySettings, Settings, StorageSettings
+from bot.settings import (
+    AttachmentSettings,
+    ModelSettings,
+    NarratorSettings,
+    PlaySettings,
+    Settings,
+    StorageSettings,
+)
 from engine.codec import dumps
 from engine.play import Head
 from tests.e2e.model import Model, serving
@@ -133,7 +141,9 @@ class Scene:
         """
         person = self.human(who)
         place = self.wire.world.channels[message.channel_id]
-        record = {**self.wire.world.messages[message.id], "components": message.raw["components"]}
+        world = self.wire.world
+        stands = world.messages.get(message.id) or world.ephemeral[message.id]
+        record = {**stands, "components": message.raw["components"]}
         told = {shown.id for shown in person.screen(message.channel_id) if shown.ephemeral}
         data = {"component_type": _BUTTON, "custom_id": custom_id, "id": 1}
         self.wire.interactions.open(_COMPONENT, person.id, place, data, message=record)
@@ -201,8 +211,8 @@ class Story:
 
     # -- what people do ------------------------------------------------------------------------
 
-    async def say(self, who: str, text: str) -> Shown:
-        return await self.scene.human(who).say(self.thread, text)
+    async def say(self, who: str, text: str, *files: Upload) -> Shown:
+        return await self.scene.human(who).say(self.thread, text, files)
 
     async def exchange(self, who: str, text: str, answer: str) -> Shown:
         """Somebody speaks and the model answers; the complete answer."""
@@ -247,6 +257,7 @@ async def set_scene(
     narrator: bool = False,
     start: bool = True,
     play: PlaySettings | None = None,
+    attachments: AttachmentSettings | None = None,
     **model_settings: Any,
 ) -> AsyncIterator[Scene]:
     """A running bot whose answers come from a scripted model server, or with `narrator` from that."""
@@ -257,6 +268,7 @@ async def set_scene(
             model=chosen,
             narrator=NarratorSettings(words_per_second=0),
             play=play or PlaySettings(),
+            attachments=attachments or AttachmentSettings(),
         )
         async with running_bot(wire, settings, pace=pace, start=start) as running:
             yield Scene(wire, running, model)

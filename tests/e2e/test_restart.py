@@ -306,8 +306,8 @@ async def test_a_crash_in_the_middle_of_a_rewind(scene: Scene, story: Story) -> 
     assert "Mira: Two of you." in story.lines()
     # then the start brings the thread up to date: the answer is gone, the row is back where it belongs
     await scene.running.start()
-    assert "Mira: Two of you." not in story.lines()
-    assert labels_of(story.find("Who is there?")) == ["◀", "1/1", "▶", "⟳"]
+    await until(lambda: "Mira: Two of you." not in story.lines())
+    await until(lambda: labels_of(story.find("Who is there?")) == ["◀", "1/1", "▶", "⟳"])
     scene.model.will_say("Who is it?")
     await story.press("⟳")
     await story.answered("Who is it?", "2/2")

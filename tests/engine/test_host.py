@@ -155,6 +155,6 @@ async def test_greetings_are_shown_with_the_players_name(settings: Callable[...,
 async def test_who_a_person_plays(settings: Callable[..., EngineSettings]) -> None:
     async with await Engine.open(settings()) as engine:
         assert await engine.persona_name(7, "Ana") == "Ana"
-        await engine.library.persona_set("7", "Captain Reed")
+        await engine.library.personas.play("7", "Captain Reed")
         assert await engine.persona_name(7, "Ana") == "Captain Reed"
         assert await engine.persona_name("7", "Ana") == "Captain Reed"

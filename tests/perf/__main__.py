@@ -5,10 +5,18 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from tests.perf import session, storage
+from tests.perf import agent, lore, patterns, resources, session, storage, tavern
 from tests.perf.measure import table
 
-AREAS = {"session": session.measure, "storage": storage.measure}
+AREAS = {
+    "agent": agent.measure,
+    "patterns": patterns.measure,
+    "lore": lore.measure,
+    "resources": resources.measure,
+    "session": session.measure,
+    "storage": storage.measure,
+    "tavern": tavern.measure,
+}
 
 
 async def main(names: list[str]) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import quote
 
 from aiohttp import web
 
+from bot.sandbox.wire.faults import Faults
 from bot.sandbox.world import State
 from bot.sandbox.world.attachments import content_type
 from bot.sandbox.world.pictures import Pictures, draw, media_type
@@ -16,11 +18,12 @@ _INLINE = ("image/png", "image/jpeg", "image/gif", "image/webp", "text/plain; ch
 
 
 class Cdn:
-    """The file side of the server, under `/cdn`."""
+    """The file side of the server, under `/cdn`. `faults` go wrong for attachments, by their whole path."""
 
-    def __init__(self, state: State, pictures: Pictures) -> None:
+    def __init__(self, state: State, pictures: Pictures, faults: Faults) -> None:
         self._state = state
         self._pictures = pictures
+        self._faults = faults
 
     def install(self, app: web.Application) -> None:
         """Add the routes."""
@@ -29,6 +32,8 @@ class Cdn:
         app.router.add_get("/cdn/embed/avatars/{name}", self._default)
 
     async def _attachment(self, request: web.Request) -> web.Response:
+        if (wrong := await self._go_wrong(request)) is not None:
+            return wrong
         path = "attachments/{channel}/{attachment}/{name}".format(**request.match_info)
         try:
             good = self._state.link_is_good(path, request.query.get("ex", "0"), request.query.get("hm", ""))
@@ -48,6 +53,22 @@ class Cdn:
             "Content-Type": kind,
         }
         return web.Response(body=body, headers=headers)
+
+    async def _go_wrong(self, request: web.Request) -> web.Response | None:
+        """What a planned fault answers; None to go on."""
+        fault = self._faults.take(request.method, request.path)
+        if fault is None:
+            return None
+        if fault.kind == "status":
+            return web.Response(status=fault.status)
+        if fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+            return None
+        if fault.kind == "hang":
+            await self._faults.until_cleared()
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response(status=499)  # nobody reads it
 
     async def _avatar(self, request: web.Request) -> web.StreamResponse:
         owner = request.match_info["owner"]

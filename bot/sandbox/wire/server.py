@@ -45,7 +45,7 @@ class WireDiscord:
         self.app = web.Application(client_max_size=LARGEST, middlewares=[loopback_only])
         """Others may add routes (the page) before `start`."""
         self._runner: web.AppRunner | None = None
-        Cdn(world, self._services.pictures).install(self.app)
+        Cdn(world, self._services.pictures, self.faults).install(self.app)
         self.app.router.add_get("/gateway", self.gateway.handle)
         rest.install(self.app)
 

@@ -25,7 +25,7 @@ _GUILD_CONSTANTS: Record = {
     "features": [], "mfa_level": 0, "nsfw_level": 0, "application_id": None, "system_channel_flags": 0,
     "rules_channel_id": None, "public_updates_channel_id": None, "safety_alerts_channel_id": None,
     "vanity_url_code": None, "premium_tier": 0, "premium_subscription_count": 0,
-    "premium_progress_bar_enabled": False, "preferred_locale": "en-US", "max_members": 500_000,
+    "premium_progress_bar_enabled": False, "max_members": 500_000,
     "max_presences": None, "max_video_channel_users": 25, "incidents_data": None,
 }  # fmt: skip
 
@@ -118,6 +118,7 @@ def guild(state: State, record: Record, *, full: bool = False) -> Record:
         "owner_id": record["owner_id"],
         "roles": [role(r) for r in record["roles"]],
         "system_channel_id": record["system_channel_id"],
+        "preferred_locale": record.get("preferred_locale", "en-US"),
     }
     if not full:
         return shown

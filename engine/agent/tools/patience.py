@@ -56,9 +56,8 @@ async def patiently(work: Awaitable[T], token: CancelToken, *, grace: float = 0.
             raise Cancelled
         return task.result()
     except asyncio.CancelledError:
-        if not task.done():
-            task.cancel()
-            _give_up(task)
+        task.cancel()
+        _give_up(task)  # also when it is done by now: nobody else reads how
         raise
     finally:
         stop.cancel()

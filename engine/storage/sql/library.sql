@@ -21,6 +21,33 @@ WHERE id = :id AND deleted_at IS NOT NULL
   AND (SELECT COALESCE(SUM(size), 0) FROM resource WHERE owner = :owner AND deleted_at IS NULL) + :size
     <= :max_bytes;
 
+-- name: resource_lost
+-- What was deleted under a name, the latest first.
+SELECT * FROM resource
+WHERE owner = :owner AND kind = :kind AND name = :name AND deleted_at IS NOT NULL
+ORDER BY deleted_at DESC, id;
+
+-- name: resource_named
+-- How many live ones have a name.
+SELECT COUNT(*) AS count FROM resource
+WHERE owner = :owner AND kind = :kind AND name = :name AND deleted_at IS NULL;
+
+-- name: resource_relink
+-- Another file takes the place of a deleted resource: what used it uses the file, if there is room.
+UPDATE resource
+SET deleted_at = NULL, original = :original, filename = :filename, document = :document, avatar = :avatar,
+  avatar_type = :avatar_type, size = :size, tags = :tags, nsfw = :nsfw, summary = :summary,
+  created_by = :created_by, created_at = :at, revision = revision + 1, updated_at = :at
+WHERE id = :id AND deleted_at IS NOT NULL
+  AND (SELECT COUNT(*) FROM resource WHERE owner = :owner AND kind = :kind AND deleted_at IS NULL)
+    < :max_count
+  AND (SELECT COALESCE(SUM(size), 0) FROM resource WHERE owner = :owner AND deleted_at IS NULL) + :size
+    <= :max_bytes;
+
+-- name: resource_withdraw
+-- Out of the table altogether: only for what came just now, and was used by nobody.
+DELETE FROM resource WHERE id = :id AND used_at IS NULL AND deleted_at IS NULL;
+
 -- name: resource_get
 -- One resource, deleted or not.
 SELECT * FROM resource WHERE id = :id;

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from engine.agent import Agent, Decision, RequestFailure, Tool
+from engine.agent import Agent, Decision, RequestFailure
 from engine.hooks import Next
 from engine.session import Event, message_text
 from tests.conformance.compare import agree
@@ -93,9 +93,9 @@ class _Replay:
                 agent.steer(u(next(self.texts[event["target"]]), f"m{next(self.ids)}"))
             return str(results[0]["text"])
 
-        self.world.services.tools.register(Tool("known", "", {}, body), owner=self.world.owner)
+        self.world.tool("known", body)
         # The recorded header does not name its tools; what the model is told is not the subject here.
-        self.world.services.tools.schemas = tuple  # type: ignore[method-assign]
+        self.world.services.tools.schemas = lambda session: ()  # type: ignore[method-assign]
 
     # -- what the provider said ----------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ class Clockwork(asyncio.SelectorEventLoop):
         return task.result()
 
     def settle(self, *, within: float = 0.0, until: Callable[[], bool] = lambda: False) -> None:
-        """Turn until nothing is ready, or `until` says so; timers that are due in `within` seconds run too."""
+        """Turn until nothing is ready, or `until` says so; timers due in `within` seconds run too."""
         end = self.now + within
         for _ in range(_TOO_MANY):
             if until():
@@ -90,9 +90,12 @@ class Clockwork(asyncio.SelectorEventLoop):
         return min((timer.when() for timer in scheduled if not timer.cancelled()), default=None)
 
     def kill(self) -> None:
-        """End every task and timer that there is, as the end of a process does; but their `finally` runs."""
+        """End every task and timer that there is, as the end of a process does; but their `finally` runs.
+
+        What a disk is at work on by then may still be done: its own tasks are spared.
+        """
         for _ in range(_TOO_MANY):
-            alive = asyncio.all_tasks(self)
+            alive = [task for task in asyncio.all_tasks(self) if not task.get_name().startswith("storage-")]
             for timer in self._scheduled:  # type: ignore[attr-defined]
                 timer.cancel()
             if not alive:

@@ -18,16 +18,19 @@ from typing import Any, TypeAlias
 from engine.agent import (
     Agents,
     AssembleContext,
+    Compactor,
     Context,
     Decision,
     PreStep,
     Section,
     Services,
     SystemPrompt,
+    TurnResult,
 )
+from engine.agent.compaction import PURPOSE
 from engine.agent.tools import Tool, ToolCall, ToolOutcome
 from engine.cancel import CancelToken
-from engine.errors import StorageError
+from engine.errors import DISK_CODES, StorageError
 from engine.hooks import Hooks, Next, Scope
 from engine.llm import CallConfig, Chunk, Failure, Llm, LlmFailure, LlmRequest, ModelInfo, RetryPolicy
 from engine.session import (
@@ -98,6 +101,9 @@ class Line:
 
     disk: Disk
     cut: bool = False
+    stored: dict[str, int] = field(default_factory=dict)
+    """How many events of each session this process knows to be on the disk."""
+    failures: int = 0
 
     async def create(
         self,
@@ -110,13 +116,16 @@ class Line:
     ) -> int:
         store = self.disk.store
         made = partial(store.create, session_id, header, inherited=inherited, parent=parent, rows=rows)
-        return int(await self._write(made))
+        epoch = int(await self._write(made))
+        self.stored[session_id] = inherited + len(rows) if parent is not None else len(rows)
+        return epoch
 
     async def take(self, session_id: str) -> int:
         return int(await self._write(lambda: self.disk.store.take(session_id)))
 
     async def append(self, session_id: str, epoch: int, rows: Sequence[StoredEvent]) -> None:
         await self._write(lambda: self.disk.store.append(session_id, epoch, rows))
+        self.stored[session_id] = rows[-1].seq + 1
 
     async def supersede(
         self, session_id: str, epoch: int, header: bytes, *, inherited: int, rows: Sequence[StoredEvent]
@@ -125,6 +134,8 @@ class Line:
 
     async def read(self, session_id: str, start: int = 0, stop: int | None = None) -> StoredSession:
         found: StoredSession = await self._work(lambda: self.disk.store.read(session_id, start, stop))
+        if stop is None:
+            self.stored[session_id] = start + len(found.rows)
         return found
 
     async def head(self, session_id: str) -> int:
@@ -137,6 +148,7 @@ class Line:
         if self.disk.slow:
             await self.disk.gates.wait()
         if self.disk.trouble is not None:
+            self.failures += 1
             raise StorageError("the test says so", code=self.disk.trouble)
         return await self._work(work)
 
@@ -167,6 +179,11 @@ class Answer:
     half: bool = False
 
 
+# Tokens: a story of a dozen lines has to be summed up.
+WINDOW = 300
+NOTES = Answer((("text", "They looked around."), ("wait",)))
+
+
 @dataclass
 class Voice:
     """The model server of a process. Without a plan it answers as its temper is, one after the other."""
@@ -180,7 +197,7 @@ class Voice:
     calls: int = 0
 
     def model_info(self, model: str) -> ModelInfo:
-        return ModelInfo("scripted", model)
+        return ModelInfo("scripted", model, context_window=WINDOW)
 
     def heal(self) -> None:
         """From now on every request is answered, and well."""
@@ -189,10 +206,10 @@ class Voice:
 
     async def stream(self, request: LlmRequest, token: CancelToken) -> AsyncIterator[Chunk]:
         self.asked += 1
-        plan = Answer()
+        plan = NOTES if request.purpose == PURPOSE else Answer()
         if self.plans:
             plan = self.plans.popleft()
-        elif self.temper:
+        elif self.temper and request.purpose != PURPOSE:
             plan = self.temper[self.asked % len(self.temper)]
         if self.gone:
             plan = Answer((), "TRANSPORT")
@@ -264,7 +281,10 @@ class Process:
         self.deeds: dict[str, deque[Deed]] = {}
         self.requests = 0
         self.faults: list[str] = []
-        """What the model was sent and is not what the log says."""
+        """What was seen from inside and must not be."""
+        self.attempts: dict[str, str] = {}
+        """The attempt whose frames are coming, by session."""
+        self._failures_before: dict[str, int] = {}
         llm = Llm()
         llm.register(self.voice, retry_policy=RetryPolicy(base_ms=10, cap_ms=50))
         prompt = SystemPrompt(self.hooks)
@@ -287,6 +307,10 @@ class Process:
         self._on("agent/turn-stopping", self._stopping)
         self._on("agent/created", self._created)
         self._on("llm/stream", self._stream)
+        self._on("agent/assistant-stream", self._frame)
+        self._on("agent/turn-started", self._turn_started)
+        self._on("agent/turn-ended", self._turn_ended)
+        Compactor(self.services, self.owner)
 
     def plan(self, hook: str, deed: Deed) -> None:
         """What the next dispatch of the hook meets."""
@@ -336,7 +360,35 @@ class Process:
             self.faults.append(f"a request of {request.session_id}, which is not live")
         elif list(request.messages) != Ledger.of(session).history(session.events()):
             self.faults.append(f"the request at {session.seq} is not what the log says")
+        elif max(session.surface.nodes) >= self.line.stored.get(session.id, 0):
+            self.faults.append(f"the request at {session.seq} holds what a crash would make us forget")
         return proceed()
+
+    def _frame(self, session_id: str, frame: Any) -> None:
+        """Every attempt that began is settled, once, and before the next."""
+        attempt, open_attempt = frame["attemptId"], self.attempts.get(session_id)
+        if frame["kind"] == "start":
+            expected, self.attempts[session_id] = None, attempt
+        else:
+            expected = attempt
+        if open_attempt != expected:
+            self.faults.append(f"{frame['kind']} of {attempt}, while {open_attempt} was open")
+        if frame["kind"] == "end":
+            self.attempts.pop(session_id, None)
+            session, outcome = self.services.journal.sessions.get(session_id), frame["outcome"]
+            if session is None or outcome.get("eventType") != session.event(outcome["seq"]).type:
+                self.faults.append(f"{attempt} was not settled: {outcome}")
+
+    async def _turn_started(self, session_id: str, turn: int, batch: Sequence[Any]) -> None:
+        self._failures_before[session_id] = self.line.failures
+
+    async def _turn_ended(self, session_id: str, result: TurnResult) -> None:
+        error = result.reason.get("error", {"code": ""})
+        no_failure = self.line.failures == self._failures_before[session_id]
+        if error["code"] in DISK_CODES and no_failure:
+            self.faults.append(f"turn {result.turn} of {session_id} failed on a disk that was well")
+        if session_id in self.attempts:
+            self.faults.append(f"turn {result.turn} of {session_id} ended with an attempt unsettled")
 
     def _register_tools(self) -> None:
         async def look(arguments: Any, call: ToolCall) -> ToolOutcome:

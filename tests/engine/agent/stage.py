@@ -13,6 +13,7 @@ from typing import Any
 from structlog.testing import capture_logs
 
 from engine.agent import Agent
+from engine.agent.standing import Standing, standing
 from engine.cancel import CancelCause
 from engine.errors import AgentError, AppendRefused, EngineError
 from engine.session import Event, EventStore, Message, closers, user_message
@@ -35,6 +36,11 @@ _ERRORS = {
 _PLANNED = ("a listener", "Sabotage", "GrammarError")
 # Failures that the engine contains and logs: none of them is planned here.
 _CONTAINED = {"hook.listener_failed", "session.observer_failed", "turn.listener_failed"}
+
+_TALK = "and I look around once more, slowly. " * 2
+
+# What only a turn that goes on may write.
+_ENTERS = {"user/message", "system/message", "request/header", "llm/retry-started"}
 
 PATIENCE_S = 60.0
 """More than all retries of a step take together."""
@@ -61,6 +67,8 @@ class Stage:
         """The ids that were sent to be answered, and that nothing has kept from it so far."""
         self.jobs: set[asyncio.Task[Any]] = set()
         self.made = 0
+        self._stopped: dict[tuple[str, int], int] = {}
+        """Where the log stood when somebody stopped a turn, by session and turn."""
         self._watchers: list[Callable[[], None]] = []
         self.process = self._start()
 
@@ -121,14 +129,15 @@ class Stage:
 
     def say(self, agent: Agent, queue: Any, *, wake: bool, quiet: bool = False) -> None:
         word = self.fresh("w")
-        message = user_message(word, word, {"kind": "user", **({"quiet": True} if quiet else {})})
+        source = {"kind": "user"} | ({"quiet": True} if quiet else {})
+        message = user_message(word, f"{word}, {_TALK}", source)
+        if wake:  # noted before, because whoever watches may stop it at once
+            self.owed[agent.id].add(word)
         try:
             self.loop.do(lambda: agent.send(message, queue, wake=wake))
         except AgentError as error:
             assert error.error_code == "AGENT_DISPOSED"
-        else:
-            if wake:
-                self.owed[agent.id].add(word)
+            self.owed[agent.id].discard(word)
 
     def change(self, agent: Agent, place: int, how: str) -> None:
         """Do something to a message that waits."""
@@ -163,7 +172,13 @@ class Stage:
 
     def cancel(self, agent: Agent, cause: CancelCause, *, keep: bool) -> None:
         self.owed[agent.id].clear()
-        waiting = self.loop.do(lambda: agent.cancel(cause, keep_inbox=keep))
+
+        def stop() -> int:
+            if agent.open_turn is not None:
+                self._stopped.setdefault((agent.id, agent.open_turn), agent.session.seq)
+            return agent.cancel(cause, keep_inbox=keep)
+
+        waiting = self.loop.do(stop)
         assert keep or waiting == 0
 
     def cancel_at(self, agent: Agent, moment: str, *, keep: bool) -> None:
@@ -225,6 +240,7 @@ class Stage:
     def _next_process(self) -> None:
         """It finds what was promised, and closes what was cut off."""
         self.process = self._start()
+        self._stopped.clear()  # what had not been written is forgotten, and turns are numbered anew
         self.disk.slow, trouble = False, self.disk.trouble
         self.disk.trouble = None
         for name in self.names:
@@ -292,14 +308,25 @@ class Stage:
         ledger.follow(events)
         assert list(session.surface.nodes) == ledger.nodes
         assert list(session.derive()) == ledger.history(events)
+        found, afresh = standing(session), Standing(session)
+        assert (found.system, found.snapshot) == (afresh.system, afresh.snapshot)
         assert [m["id"] for m in agent.inbox.next_turn] == ledger.queues["next-turn"]
         assert [m["id"] for m in agent.inbox.next_step] == ledger.queues["next-step"]
         assert all(map(agent.inbox.knows, ledger.known))
         assert agent.status == "running" or not ledger.in_turn
         assert self.accepted[agent.id] <= set(ledger.fates), "accepted words are lost"
         assert "dropped" not in ledger.states().values()
+        self._check_stopped(agent, ledger)
         for reason in ledger.reasons:
             if reason["kind"] == "error":
                 code, text = reason["error"]["code"], reason["error"]["message"]
                 planned = code == "UNKNOWN" and any(words in text for words in _PLANNED)
                 assert code in _ERRORS or planned, reason
+
+    def _check_stopped(self, agent: Agent, ledger: Ledger) -> None:
+        """After a stop nothing more enters the history of that turn but the end of what was begun."""
+        stopped_at = self._stopped.get((agent.id, ledger.turn))
+        if stopped_at is not None:
+            later = agent.session.events(stopped_at)
+            entered = [event.type for event in later if event.type in _ENTERS]
+            assert not entered, f"after the stop of turn {ledger.turn}: {entered}"

@@ -226,10 +226,10 @@ PATIENT = [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_larg
 
 TestAgents = Agents.TestCase
 TestAgents.settings = hypothesis.settings(
-    max_examples=100, stateful_step_count=50, deadline=None, suppress_health_check=PATIENT
+    max_examples=250, stateful_step_count=50, deadline=None, suppress_health_check=PATIENT
 )
 
 TestAgentsOnADisk = AgentsOnADisk.TestCase
 TestAgentsOnADisk.settings = hypothesis.settings(
-    max_examples=10, stateful_step_count=40, deadline=None, suppress_health_check=PATIENT
+    max_examples=20, stateful_step_count=40, deadline=None, suppress_health_check=PATIENT
 )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agent import Agent
+from engine.agent import Agent, Decision
 from engine.agent.recovery import DEAD, REQUEUED, unadmitted, was_cut_off
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import StorageError
@@ -275,6 +275,131 @@ async def test_a_turn_whose_end_could_not_be_stored_does_not_stop_the_next() -> 
     assert derived(agent.session)[1:] == ["user:a", "assistant:one", "user:b", "assistant:two"]
     await world.services.journal.flush("s")
     assert await world.store.head("s") == agent.session.seq
+
+
+# -- a turn that fails before its words are in the history ----------------------------------------
+
+
+def break_assembly(world: World, times: int, error: Exception | None = None) -> None:
+    """The first turns fail before anything of them is admitted."""
+    left = [times]
+
+    async def fail(payload: object, proceed: Next) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise error or RuntimeError("no lore today")
+        return await proceed()
+
+    world.on("system-prompt/assemble", fail)
+
+
+async def test_words_that_a_turn_failed_on_enter_with_the_next_words() -> None:
+    world = World(says("one"))
+    break_assembly(world, 1)
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    # the failure was told, and is not tried again by itself
+    assert (order(agent.session)[-1], agent.inbox.has_pending) == ("turn/end error", False)
+    agent.inject(u("aside"))
+    agent.followup(u("hello?"))
+    await agent.when_idle()
+    assert world.adapter.requests == [["system:You are Ada.", "user:hi", "user:aside", "user:hello?"]]
+    assert order(agent.session)[4:9] == ["insert", "insert", REQUEUED, "insert", "turn/start"]
+
+
+async def test_a_wake_alone_answers_what_a_turn_failed_on() -> None:
+    world = World(says("one"))
+    break_assembly(world, 1)
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    agent.wake()
+    await agent.when_idle()
+    assert derived(agent.session)[1:] == ["user:hi", "assistant:one"]
+    agent.wake()
+    await agent.when_idle()
+    assert len(world.adapter.requests) == 1
+
+
+async def test_words_that_a_turn_failed_on_are_not_forgotten_by_the_next_process() -> None:
+    world = World(says("one"))
+    break_assembly(world, 1)
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    again, found = await crash(world)
+    assert (found.status, found.inbox.has_pending) == ("idle", False)
+    found.followup(u("hello?"))
+    await found.when_idle()
+    assert again.adapter.requests == [["system:You are Ada.", "user:hi", "user:hello?"]]
+
+
+async def test_a_queue_behind_a_failure_loses_nothing() -> None:
+    world = World(says("one"))
+    break_assembly(world, 2)
+    agent = await world.agents.create("s")
+    for text in "abc":
+        agent.followup(u(text))
+    await agent.when_idle()
+    assert world.adapter.requests == [["system:You are Ada.", "user:a", "user:b", "user:c"]]
+
+
+async def test_words_that_every_turn_fails_on_are_dead_letters_at_last() -> None:
+    world = World(says("one"))
+    dead: list[str] = []
+    world.on("agent/dead-letter", lambda _, lost: dead.extend(m["id"] for m in lost))
+
+    async def choke(payload: Any, proceed: Next) -> Any:
+        if any(message["id"] == "poison" for message in payload.messages):
+            raise RuntimeError("no")
+        return await proceed()
+
+    world.on("agent/pre-step", choke)
+    agent = await world.agents.create("s")
+    agent.followup(u("poison"))
+    await agent.when_idle()
+    for number in range(6):
+        assert dead == []
+        agent.followup(u(f"w{number}"))
+        await agent.when_idle()
+    assert dead == ["poison"]
+    assert world.adapter.requests[0][1:] == [f"user:w{number}" for number in range(6)]
+
+
+async def test_a_full_disk_is_not_held_against_the_words() -> None:
+    world = World(says("one"))
+    break_assembly(world, 12, StorageError("full", code="DISK_FULL"))
+    agent = await world.agents.create("s")
+    for number in range(12):
+        agent.followup(u(f"w{number}"))
+        await agent.when_idle()
+    agent.followup(u("at last"))
+    await agent.when_idle()
+    assert world.adapter.requests[0][1:] == [*(f"user:w{number}" for number in range(12)), "user:at last"]
+    assert REQUEUED not in order(agent.session)
+
+
+@pytest.mark.parametrize("how", ["stop", "reject"])
+async def test_words_that_somebody_kept_out_stay_out(how: str) -> None:
+    world = World(says("one"))
+    kept_out: list[str] = []
+
+    async def keep_out(payload: Any, proceed: Next) -> Any:
+        if not kept_out:
+            kept_out.append(how)
+            if how == "reject":
+                return Decision("reject")
+            agent.cancel(CancelCause("user"))
+        return await proceed()
+
+    world.on("agent/pre-step", keep_out)
+    agent = await world.agents.create("s")
+    agent.followup(u("hi"))
+    await agent.when_idle()
+    agent.followup(u("hello?"))
+    await agent.when_idle()
+    assert world.adapter.requests == [["system:You are Ada.", "user:hello?"]]
 
 
 # -- any moment ----------------------------------------------------------------------------------

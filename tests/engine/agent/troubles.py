@@ -14,7 +14,7 @@ numbers = st.integers(0, 11)
 queues = st.sampled_from(["next-turn", "next-step"])
 causes = st.sampled_from([CancelCause("user"), CancelCause("hook", "why not")])
 
-_texts = st.sampled_from(["yes", "a long look", "門が開く"])
+_texts = st.sampled_from(["yes", "a long look", "門が開く", "on and on " * 40])
 _calls = st.sampled_from(
     [
         ("call", "look", "{}"),

@@ -1,12 +1,23 @@
 """Personas on a real database: several of one person, one of them played."""
 
+import io
+import json
+
 import pytest
+from PIL import Image
 
 from engine.errors import Conflict, NotFound, ResourceError
 from engine.library import MAX_PERSONAS, Library, Selection
-from engine.resources import Avatar
+from engine.resources import Avatar, make_persona_picture
 
 PICTURE = Avatar(b"\x89PNG picture", "image/png", 64)
+
+
+def square() -> bytes:
+    """A small picture."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (48, 48), "teal").save(buffer, "PNG")
+    return buffer.getvalue()
 
 
 async def test_without_a_persona_a_person_plays_as_themselves(library: Library) -> None:
@@ -109,3 +120,76 @@ async def test_a_deleted_persona_leaves_selections_and_relations(library: Librar
     assert await library.relations.books("persona", mira.id) == ()
     assert await library.selections.get("s1") == Selection(card_id="c1")
     assert (await library.get(row.id)).name == "lore"
+
+
+# --- files
+
+
+def persona_file(name: str, description: str = "") -> bytes:
+    data = {"name": name, "description": description}
+    return json.dumps(
+        {"format": "pmp-dsh-tavern", "version": 1, "resourceType": "user", "data": data}
+    ).encode()
+
+
+def backup_of(*names: str) -> bytes:
+    return json.dumps({"personas": {f"{n}.png": name for n, name in enumerate(names)}}).encode()
+
+
+async def test_an_import_is_always_a_new_one_and_changes_nothing_else(library: Library) -> None:
+    first = await library.personas.play("u1", "Vale", "Tall.")
+    file = await library.personas.export("u1", first.id)
+    assert (file.filename, file.media_type) == ("Vale.json", "application/json")
+    came = await library.personas.import_("u1", file.body)
+    (again,) = came.personas
+    assert again.id != first.id
+    assert (again.persona.name, again.persona.description) == ("Vale (2)", "Tall.")
+    assert (await library.personas.active("u1")) == await library.personas.get("u1", first.id)
+
+
+async def test_a_picture_goes_out_and_comes_back(library: Library) -> None:
+    face = make_persona_picture(square())
+    made = await library.personas.create("u1", "Vale", avatar=face)
+    file = await library.personas.export("u1", made.id)
+    (again,) = (await library.personas.import_("u2", file.body)).personas
+    assert await library.personas.avatar(again.id) == face.body
+    bare = await library.personas.change("u2", again.id, expected_revision=again.revision, drop_avatar=True)
+    assert bare.avatar is None
+
+
+async def test_a_backup_passes_over_what_is_there(library: Library) -> None:
+    await library.personas.create("u1", "Vale")
+    came = await library.personas.import_("u1", backup_of("Vale", "Wren", "Wren"))
+    assert ([made.persona.name for made in came.personas], came.known) == (["Wren"], 2)
+    again = await library.personas.import_("u1", backup_of("Vale", "Wren"))
+    assert (again.personas, again.known) == ((), 2)
+
+
+async def test_an_import_that_has_no_room_brings_nothing(library: Library) -> None:
+    await library.personas.import_("u1", backup_of(*(f"P{n}" for n in range(MAX_PERSONAS - 1))))
+    with pytest.raises(ResourceError) as refused:
+        await library.personas.import_("u1", backup_of("One", "Two"))
+    assert refused.value.error_code == "PERSONA_LIMIT_REACHED"
+    assert len(await library.personas.list("u1")) == MAX_PERSONAS - 1
+
+
+async def test_an_export_says_nothing_of_books_or_stories(library: Library) -> None:
+    made = await library.personas.create("u1", "Vale")
+    lore = await library.import_book("user:u1", b'{"entries": {}}', "lore.json", "u1")
+    await library.relations.set_books("persona", made.id, [lore.id], owner="user:u1")
+    file = json.loads((await library.personas.export("u1", made.id)).body)
+    assert file["data"] == {"name": "Vale", "description": ""}
+
+
+async def test_others_cannot_export_it(library: Library) -> None:
+    made = await library.personas.create("u1", "Vale")
+    with pytest.raises(NotFound) as refused:
+        await library.personas.export("u2", made.id)
+    assert refused.value.error_code == "USER_NOT_FOUND"
+
+
+async def test_the_longest_name_gets_its_number_too(library: Library) -> None:
+    long = "V" * 80
+    await library.personas.create("u1", long)
+    (again,) = (await library.personas.import_("u1", persona_file(long))).personas
+    assert again.persona.name == "V" * 76 + " (2)"

@@ -101,3 +101,78 @@ async def test_a_changed_and_a_deleted_template(library: Library) -> None:
     assert (await library.templates.get(GUILD, made.id)).selection == Selection(greeting_index=1)
     await library.templates.delete(GUILD, made.id)
     assert await library.templates.list(GUILD) == []
+
+
+# --- files
+
+
+def template_file(name: str, **selection: object) -> bytes:
+    data = {"name": name, "selection": selection}
+    return json.dumps(
+        {"format": "pmp-dsh-tavern", "version": 1, "resourceType": "session-template", "data": data}
+    ).encode()
+
+
+async def test_a_template_goes_out_and_comes_back_under_another_name(library: Library) -> None:
+    chosen = Selection(
+        card_id=await card(library), greeting_index=1, book_ids=(await book(library),), tools=("dice",)
+    )
+    made = await library.templates.create(GUILD, "inn", chosen, "u1")
+    file = await library.templates.export(GUILD, made.id)
+    assert file.filename == "inn.json"
+    with pytest.raises(ResourceError) as taken:
+        await library.templates.import_(GUILD, file.body, "u2")
+    assert taken.value.error_code == "SESSION_TEMPLATE_ID_EXISTS"
+    again = await library.templates.import_(GUILD, file.body, "u2", name="the other inn")
+    assert again.id != made.id
+    assert await library.templates.usable(GUILD, again.id) == chosen
+
+
+async def test_in_another_library_a_template_finds_nothing_and_tells_nothing(library: Library) -> None:
+    lore = await book(library)
+    made = await library.templates.import_(OTHER, template_file("inn", worldBookIds=[lore]), "u2")
+    preview = await library.templates.preview(OTHER, made.id)
+    assert preview.missing == (("SESSION_CONFIGURATION_WORLD_BOOK_MISSING", lore),)
+    assert preview.names == {}
+
+
+async def test_what_was_deleted_is_named(library: Library) -> None:
+    lore = await book(library)
+    made = await library.templates.create(GUILD, "inn", Selection(book_ids=(lore,)), "u1")
+    await library.delete(lore)
+    assert (await library.templates.preview(GUILD, made.id)).names == {lore: "lore"}
+
+
+async def test_a_persona_counts_only_when_it_is_of_whoever_made_the_template(library: Library) -> None:
+    hers = await library.personas.create("u1", "Vale")
+    made = await library.templates.create(GUILD, "inn", Selection(persona_id=hers.id), "u1")
+    assert (await library.templates.usable(GUILD, made.id)).persona_id == hers.id
+    file = template_file("taken", userId=hers.id)
+    taken = await library.templates.import_(GUILD, file, "u2")
+    preview = await library.templates.preview(GUILD, taken.id)
+    assert preview.missing == (("SESSION_CONFIGURATION_USER_MISSING", hers.id),)
+    assert preview.names == {}
+
+
+async def test_a_refused_file_leaves_nothing_behind(library: Library) -> None:
+    for file in (template_file("inn", messages=["Hello"]), template_file("  "), b"{}"):
+        with pytest.raises(ResourceError):
+            await library.templates.import_(GUILD, file, "u1")
+    assert await library.templates.list(GUILD) == []
+
+
+async def test_a_thing_of_another_kind_is_no_card(library: Library) -> None:
+    made = await library.templates.create(GUILD, "inn", Selection(card_id=await book(library)), "u1")
+    codes = [code for code, _ in (await library.templates.preview(GUILD, made.id)).missing]
+    assert codes == ["SESSION_CONFIGURATION_CHARACTER_MISSING_OR_INVALID"]
+
+
+async def test_the_templates_of_one_server_have_so_much_room_together(library: Library) -> None:
+    long = Selection(book_ids=tuple(f"w_{n:0190}" for n in range(100)))
+    made = 0
+    with pytest.raises(ResourceError) as full:
+        while made < 100:
+            await library.templates.create(GUILD, f"t{made}", long, "u1")
+            made += 1
+    assert full.value.error_code == "SESSION_TEMPLATE_LIMIT_REACHED"
+    assert len(await library.templates.list(GUILD)) == made > 10

@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from engine.agent import Decision
+from engine.codec import dumps
 from engine.hooks import Next
+from engine.host import shelves
 from tests.engine.play.table import OWNER, SAMPLES, Table, says, utterance
 
 MARSH = "The Hushmarsh: nine miles of reed"
@@ -155,3 +157,101 @@ async def test_two_stories_do_not_share_their_parameters(table: Table) -> None:
     for play in (cold, warm, cold):
         await table.tell(play, f"a{len(table.voice.requests)}")
     assert [request.config.temperature for request in table.voice.requests] == [0.1, 0.9, 0.1]
+
+
+# -- what is remembered, and what is refused -----------------------------------------------------
+
+
+def preset(text: str) -> bytes:
+    return dumps(
+        {
+            "prompts": [{"identifier": "main", "content": text}],
+            "prompt_order": [{"character_id": 100001, "order": [{"identifier": "main", "enabled": True}]}],
+        }
+    )
+
+
+async def with_preset(table: Table, text: str, **selection: Any) -> str:
+    row = await table.engine.library.import_preset(OWNER, preset(text), "p.json", "ana")
+    return await table.begin(preset_id=row.id, **selection)
+
+
+async def test_variables_go_with_the_branch_through_swipes_rewinds_and_restarts(table: Table) -> None:
+    play = await with_preset(table, "It is day {{incvar::day}}.")
+    await table.tell(play, "One", "Two")
+    assert "day 2." in system(table)
+    # another answer to the second exchange is written on the second day again
+    nodes = await table.nodes(play)
+    await table.swipe(play, nodes[1].id)
+    assert "day 2." in system(table)
+    # and after a rewind the day after the first comes again
+    await table.plays.rewind(play, nodes[0].id, await table.head(play))
+    await table.tell(play, "Other")
+    assert "day 2." in system(table)
+    await table.restart()
+    await table.tell(play, "Third")
+    assert "day 3." in system(table)
+
+
+async def test_a_global_variable_is_read_in_the_next_story_and_the_next_process(table: Table) -> None:
+    for number in (1, 2):
+        play = await with_preset(table, "Visit {{incglobalvar::visits}}.")
+        await table.tell(play, f"Hello {number}")
+        assert f"Visit {number}." in system(table)
+        await table.restart()
+
+
+async def test_a_turn_that_was_blocked_remembers_nothing(table: Table) -> None:
+    play = await with_preset(table, "Day {{incvar::day}}.")
+
+    async def refuse(payload: Any, proceed: Next) -> Decision:
+        dispose()
+        return Decision("reject")
+
+    dispose = table.engine.hooks.on("agent/pre-step", refuse, owner=table._owner)
+    await table.tell(play, "Blocked")
+    await table.tell(play, "Hello")
+    assert "Day 1." in system(table)
+
+
+async def test_texts_that_are_too_long_are_refused_before_anything_is_sent(table: Table) -> None:
+    play = await with_preset(table, "字" * (512 * 1024 // 3 + 1))
+    await table.tell(play, "Hello")
+    assert table.voice.requests == []
+    assert table.ended[-1].reason["error"]["code"] == "TAVERN_PROFILE_TOO_LARGE"
+    # the words are not lost: with another preset they are answered
+    await table.plays.select(play, lambda old: replace(old, preset_id=None))
+    await table.tell(play, "Again")
+    assert table.voice.heard() == ["Ana: Hello", "Ana: Again"]
+
+
+async def test_a_compilation_can_be_looked_at_while_its_story_plays(table: Table) -> None:
+    play = await table.begin(preset_id="p_unknown")
+    await table.tell(play, "Hello")
+    session_id = (await table.head(play)).session_id
+    made = table.engine.profiles.last(session_id)
+    assert made is not None
+    assert "PRESET_NOT_FOUND" in {note.code for note in made.diagnostics}
+    assert made.system_text == system(table)
+
+
+async def test_the_tables_tools_read_the_books_of_the_profile(table: Table) -> None:
+    library = table.engine.library
+    chosen = await book(table)
+    await library.relations.set_books("card", table.card_id, [chosen], owner=OWNER)
+    play = await table.begin()
+    await table.tell(play, "Hello")
+    session_id = (await table.head(play)).session_id
+    shelf = await shelves(table.engine.profiles, table.engine.journal.sessions)(session_id)
+    card = await library.card(table.card_id)
+    assert shelf.books == (await library.book(chosen), card.book)
+    assert (shelf.user, shelf.char) == ("Ana", card.speaker)
+
+
+async def test_a_fork_and_a_delegated_agent_settle_what_their_parent_uses(table: Table) -> None:
+    play = await table.begin()
+    await table.tell(play, "Hello")
+    head = (await table.head(play)).session_id
+    selections = table.engine.library.selections
+    await table.engine.agents.fork(head, None, "child")
+    assert await selections.get("child") == await selections.get(head)

@@ -17,6 +17,7 @@ from engine.resources import (
     blank_book,
     edit_book,
     edit_entry,
+    edit_own_book,
     parse_world_book,
     read_world_book,
     remove_entry,
@@ -266,3 +267,26 @@ def test_a_patch_of_any_values_is_taken_whole_or_refused(patch: dict[str, Any]) 
             assert error.error_code == "FIELD_INVALID"
         else:
             assert entries(edited)[1] == entries(book)[1]
+
+
+# --- the book that a card brings along
+
+
+@pytest.mark.parametrize("wrapped", [True, False], ids=["v2", "v1"])
+def test_a_cards_own_book_is_changed_where_it_stands(wrapped: bool) -> None:
+    fields = {"name": "Mira", "character_book": {"entries": [{"id": 3, "keys": ["a"], "content": "A"}]}}
+    card = {"spec": "chara_card_v2", "kept": 1, "data": fields} if wrapped else fields
+
+    changed = edit_own_book(card, lambda book: edit_entry(book, 3, {"content": "B"}))
+
+    holder = changed["data"] if wrapped else changed
+    assert holder["character_book"]["entries"] == [{"id": 3, "keys": ["a"], "content": "B"}]
+    assert holder["name"] == "Mira"
+    assert fields["character_book"]["entries"][0]["content"] == "A"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("card", [{"data": {"name": "Mira"}}, {"name": "Mira"}, {"character_book": None}])
+def test_a_card_without_a_book_has_none_to_change(card: dict[str, object]) -> None:
+    with pytest.raises(ResourceError) as refused:
+        edit_own_book(card, lambda book: dict(book))
+    assert refused.value.error_code == "WORLD_BOOK_ROOT_INVALID"

@@ -94,3 +94,46 @@ async def test_a_write_that_is_cut_short_leaves_the_log_before_it(store: Store) 
     say(resumed, "next")
     await after.aclose()
     assert [row.seq for row in (await table.read("s")).rows] == [0, 1, 2]
+
+
+async def test_a_stretch_is_what_a_whole_reading_has_there(store: Store) -> None:
+    await told(store)
+    teller = journal(store)
+    child = await teller.fork("s", 8, "child")  # in the middle of a turn: its closers are stored
+    exchange(child, 3)
+    await teller.flush("child")
+    reader = journal(store)
+    for name in ("s", "child"):
+        whole = (await reader.read(name)).events
+        for start in range(len(whole)):
+            for stop in range(start, len(whole) + 1):
+                assert list(await reader.stretch(name, start, stop)) == list(whole[start:stop])
+    assert list(await teller.stretch("child", 3, 11)) == list(child.events(3, 11))
+    await teller.aclose()
+
+
+async def test_a_stretch_reads_nothing_else(store: Store, tmp_path: Path) -> None:
+    await told(store, turns=40)
+    await store.aclose()
+    database = tmp_path / "stories.db"
+    body = database.read_bytes()
+    database.write_bytes(body.replace(b"question 2", b"question 7"))
+
+    async with await Store.open(database) as damaged:
+        events = await journal(damaged).stretch("s", 200, 206)
+        assert [event.seq for event in events] == list(range(200, 206))
+        with pytest.raises(SessionCorrupt):
+            await journal(damaged).stretch("s", 0, 20)
+
+
+async def test_a_stretch_of_a_turn_that_was_cut_off_has_its_closers(store: Store) -> None:
+    teller = journal(store)
+    session = await teller.create("s")
+    exchange(session, 1)
+    session.append("turn/start", {"turn": 2})
+    await teller.flush("s")
+    reader = journal(store)
+    whole = (await reader.read("s")).events
+    assert whole[-1].type == "turn/end"
+    assert list(await reader.stretch("s", 5, len(whole))) == list(whole[5:])
+    await teller.aclose()

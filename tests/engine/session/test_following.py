@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.errors import SessionError
-from engine.session import Event, LiveFrame, MemoryEventStore, Query
+from engine.session import Event, LiveFrame, MemoryEventStore, Query, following
 from tests.engine.session.build import say
 from tests.engine.session.test_query import Table
 
@@ -119,6 +119,36 @@ async def test_frames_come_between_the_events_when_they_are_wanted() -> None:
         ]
         assert [event.seq for event in await take(plain, 1)] == [7]
     assert listeners == {}
+
+
+async def test_a_follower_that_has_stopped_reading_keeps_the_events_and_loses_old_frames(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(following, "FRAMES_BEHIND", 3)
+    table = Table()
+    session = await table.story(turns=1)
+    listeners: list[Callable[[Mapping[str, Any]], None]] = []
+
+    def frames(session_id: str, listener: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
+        listeners.append(listener)
+        return listeners.clear
+
+    query = Query(table.sessions, table.store, frames=frames)
+    async with await query.follow("s", frames=True) as slow:
+        for number in range(3):
+            listeners[0]({"index": number})
+        say(session, "one")
+        for number in range(3, 5):
+            listeners[0]({"index": number})
+
+        items = await take(slow, 3)
+
+        said = [item.frame["index"] if isinstance(item, LiveFrame) else item.data["id"] for item in items]
+        assert said == ["one", 3, 4]
+        # and who reads on in time loses nothing
+        for number in range(5, 15):
+            listeners[0]({"index": number})
+            assert [item.frame["index"] for item in await take(slow, 1)] == [number]
 
 
 async def test_a_follower_that_is_closed_hears_nothing_more_and_ends() -> None:

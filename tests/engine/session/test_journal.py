@@ -176,6 +176,29 @@ async def test_a_write_that_failed_in_the_background_is_said_at_the_next_flush()
     await process.journal.aclose()
 
 
+async def test_who_asks_whether_it_is_safe_now_is_not_told_of_the_past() -> None:
+    store = WatchedStore()
+    process = Process(store, drain_after_s=0)
+    session = await process.journal.create("s")
+    process.store.faults.append(StorageError("the disk is full"))
+    say(session, "u")
+    async with asyncio.timeout(5):
+        await store.appended.wait()
+    await asyncio.sleep(0.01)  # the write has failed, and nobody waited for it
+
+    await process.journal.secure("s")
+    assert await process.stored("s") == ["user/message"]
+
+    # but of the present
+    say(session, "v")
+    process.store.faults.append(StorageError("the disk is full"))
+    with pytest.raises(StorageError):
+        await process.journal.secure("s")
+    await process.journal.secure("s")
+    assert await process.stored("s") == ["user/message", "user/message"]
+    await process.journal.aclose()
+
+
 async def test_flushes_at_the_same_time_write_each_event_once(process: Process) -> None:
     session = await process.journal.create("s")
     process.store.delay = 0.001

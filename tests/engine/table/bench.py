@@ -7,10 +7,13 @@ from typing import Any
 
 from engine.agent import Agent
 from engine.codec import dumps
+from engine.host import shelves
 from engine.library import Library, Selection
 from engine.play.exchange import spoken_message
 from engine.play.model import Utterance
+from engine.resources import Preset
 from engine.table import TOOLS, Toolbox
+from engine.tavern import ProfileLoader
 from tests.engine.agent.harness import World, says
 from tests.engine.agent.toolbench import answers, asks, results
 
@@ -41,7 +44,9 @@ class Table:
         self.world = World(says("ok"))
         self.dice = Falling()
         services = self.world.services
-        self.toolbox = Toolbox(services.tools, services.hooks, library, self.world.owner, self.dice)
+        profiles = ProfileLoader(library, Preset("P", (), {}), self.world.owner)
+        shelf_of = shelves(profiles, services.journal.sessions)
+        self.toolbox = Toolbox(services.tools, services.hooks, library, self.world.owner, shelf_of, self.dice)
         self._calls = 0
 
     async def card(self, entries: Sequence[Mapping[str, Any]] = ()) -> str:

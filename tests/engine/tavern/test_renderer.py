@@ -1,6 +1,7 @@
 """The compatibility renderer: markers, overrides, fallbacks, greeting, lore, budget."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from engine.errors import ResourceError
 from engine.lore import Book
+from engine.macros import Chat, ChatMessage
 from engine.resources import Card, DepthPrompt, Entry, Persona, Preset, Prompt, WorldBook
 from engine.tavern import Profile, ProfileRequest, compile_profile, greeting_text
 
@@ -299,9 +301,9 @@ def test_roles_and_depths_that_only_a_strategy_can_keep_are_told() -> None:
 
 
 def test_unknown_macros_stay_and_are_told_once() -> None:
-    profile = compiled(preset=preset(Prompt("x", content="{{getvar::a}} {{getvar::b}}")))
-    assert texts(profile) == ["{{getvar::a}} {{getvar::b}}"]
-    assert [(note.code, note.where) for note in profile.diagnostics] == [("UNKNOWN_MACRO", "getvar")]
+    profile = compiled(preset=preset(Prompt("x", content="{{nosuch::a}} {{nosuch::b}}")))
+    assert texts(profile) == ["{{nosuch::a}} {{nosuch::b}}"]
+    assert [(note.code, note.where) for note in profile.diagnostics] == [("UNKNOWN_MACRO", "nosuch")]
 
 
 def test_the_parameters_are_the_presets() -> None:
@@ -340,6 +342,83 @@ def test_at_most_4096_entries_are_considered() -> None:
     profile = compiled(books=lore(*entries))
     assert len(profile.lore) == 4096
     assert "TAVERN_PROFILE_LORE_LIMITED" in codes(profile)
+    assert (profile.budget.retained, profile.budget.omitted) == (4096, 904)
+
+
+def test_raw_lore_has_at_most_twice_the_budget_before_anything_is_tried() -> None:
+    entries = [Entry(uid, (), "x" * 100, constant=True, order=uid) for uid in range(50)]
+    profile = compiled(books=lore(*entries), max_bytes=1000)
+    budget = profile.budget
+    assert (budget.max_bytes, budget.max_input_bytes) == (1000, 2000)
+    assert budget.candidate_bytes == 20 * 100 + 19
+    assert (budget.retained, budget.omitted) == (9, 41)
+    (note,) = [note for note in profile.diagnostics if note.code == "TAVERN_PROFILE_LORE_LIMITED"]
+    assert note.data == {"total": 50, "kept": 9, "limit": 1000}
+
+
+def test_an_outlet_stands_where_a_text_reads_it() -> None:
+    card = replace(ADA, scenario="At the {{outlet::place}}.")
+    entries = (
+        Entry(1, (), "forge", constant=True, position="outlet", outlet="place"),
+        Entry(2, (), "Rain.", constant=True, position="outlet", outlet="weather"),
+        Entry(3, (), "Never.", constant=True, position="outlet", outlet="unread"),
+    )
+    chosen = full(main="It is so: {{outlet::weather}}")
+    profile = compiled(card=card, preset=chosen, books=lore(*entries))
+    assert "At the forge." in texts(profile)
+    assert "It is so: Rain." in texts(profile)
+    assert "Never." not in profile.system_text
+    told = [note.where for note in profile.diagnostics if note.code == "WORLD_BOOK_OUTLET_SKIPPED"]
+    assert told == ["w_1:3"]
+    assert {item.entry.uid for item in profile.lore} == {1, 2}
+
+
+def test_what_changes_lore_at_the_last_moment_sees_each_text_once_with_its_depth() -> None:
+    seen: list[tuple[str, int | None]] = []
+
+    def finish(text: str, depth: int | None) -> str:
+        seen.append((text, depth))
+        return text.upper()
+
+    entries = (
+        Entry(1, (), "plain", constant=True),
+        Entry(2, (), "deep", constant=True, position="at_depth", depth=3),
+        Entry(3, (), "out", constant=True, position="outlet", outlet="o"),
+    )
+    chosen = full(main="{{outlet::o}}")
+    profile = compiled(card=ADA, preset=chosen, books=lore(*entries), finish=finish)
+    assert sorted(seen, key=str) == [("deep", 3), ("out", None), ("plain", None)]
+    assert {"OUT", "PLAIN", "DEEP"} <= set(texts(profile))
+
+
+def test_a_preset_may_cite_the_cards_instructions_with_their_macros_expanded() -> None:
+    card = replace(
+        ADA,
+        system_prompt="{{original}}SYS {{char}}",
+        post_history_instructions="PHI",
+        depth_prompt=DepthPrompt("NOTE {{user}}"),
+        character_version="2.1",
+    )
+    cited = "<{{charPrompt}}|{{charInstruction}}|{{charDepthPrompt}}|{{charVersion}}|{{charFirstMessage::1}}>"
+    chosen = preset(Prompt("x", content=cited), Prompt("main", content="", enabled=False))
+    profile = compiled(card=card, preset=chosen, persona=MIRA)
+    assert "<SYS Ada|PHI|NOTE Mira|2.1|Rain.>" in profile.system_text
+    unwanted = compiled(
+        card=card, preset=chosen, persona=MIRA, prefer_system=False, prefer_post_history=False
+    )
+    assert "<||NOTE Mira|2.1|Rain.>" in unwanted.system_text
+
+
+def test_creator_notes_are_not_sent_even_where_a_macro_asks_for_them() -> None:
+    chosen = preset(Prompt("x", content="[{{creatorNotes}}]"))
+    assert "SECRET" not in compiled(card=ADA, preset=chosen).system_text
+
+
+def test_lore_does_not_repeat_the_persona() -> None:
+    entries = (Entry(1, (), "About {{user}}: {{persona}}.", constant=True),)
+    profile = compiled(card=ADA, preset=full(), persona=MIRA, books=lore(*entries))
+    assert profile.system_text.count("is tall") == 1
+    assert "About Mira: ." in texts(profile)
 
 
 def test_the_same_request_gives_the_same_text_and_the_next_turn_other_chances() -> None:
@@ -369,3 +448,74 @@ def test_the_budget_holds_for_any_content_and_sections_are_the_text(
     assert len(profile.system_text.encode()) <= room
     assert "\n\n".join(section.text for section in profile.sections) == profile.system_text
     assert all(section.text.strip() for section in profile.sections)
+
+
+MARKS = {"persona": "PP", "description": "DD", "personality": "TT", "scenario": "SS", "mes_example": "EE"}
+MACROS = ("{{persona}}", "{{description}}", "{{personality}}", "{{scenario}}", "{{mesExamples}}")
+prompts = st.lists(
+    st.one_of(
+        st.sampled_from(["personaDescription", *MARKERS]).map(marker),
+        st.builds(
+            Prompt,
+            st.sampled_from(["main", "jailbreak", "a", "b", "c"]),
+            content=st.lists(st.sampled_from([*MACROS, "text", "{{original}}"]), max_size=4).map(" ".join),
+            enabled=st.booleans(),
+            forbid_overrides=st.booleans(),
+        ),
+    ),
+    max_size=10,
+    unique_by=lambda prompt: prompt.identifier,
+)
+
+
+@given(prompts, st.sampled_from(["", "MINE {{original}}", "MINE {{description}}"]), st.booleans())
+def test_every_field_is_there_at_most_once_wherever_it_is_asked_for(
+    chosen: list[Prompt], own: str, prefer: bool
+) -> None:
+    card = Card(
+        "v2", "Ada", {}, description="DD", personality="TT", scenario="SS", mes_example="EE",
+        system_prompt=own, post_history_instructions=own, creator_notes="NOTES",
+    )  # fmt: skip
+    entries = (Entry(1, (), "LL {{persona}} {{description}}", constant=True),)
+    profile = compiled(
+        card=card,
+        preset=preset(*chosen),
+        persona=Persona("Mira", "PP"),
+        books=lore(*entries),
+        prefer_system=prefer,
+        prefer_post_history=prefer,
+    )
+    for mark in (*MARKS.values(), "LL"):
+        assert profile.system_text.count(mark) <= 1, mark
+    # a marker or a prompt that is off takes its field away; everything else is said
+    off = {prompt.identifier for prompt in chosen if not prompt.enabled}
+    if not off:
+        assert all(mark in profile.system_text for mark in (*MARKS.values(), "LL"))
+    assert "NOTES" not in profile.system_text
+    assert prefer or "MINE" not in profile.system_text
+
+
+@given(prompts, st.text("ab{}:$<>user龙\n", max_size=40))
+def test_the_words_of_people_are_never_expanded_and_rendering_is_pure(
+    chosen: list[Prompt], words: str
+) -> None:
+    quoted = Prompt("said", content="«{{lastUserMessage}}»")
+    chat = Chat((ChatMessage(words, is_user=True),))
+    request = ProfileRequest(
+        card=ADA,
+        preset=preset(quoted, *chosen),
+        persona=MIRA,
+        books=lore(Entry(1, ("龙",), "DRAGON {{roll::100}}")),
+        messages=(words,),
+        chat=chat,
+        seed="s",
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    profile = compile_profile(request)
+    assert f"«{words}»" in profile.system_text or not words.strip()
+    assert profile.variables.local == {}
+    again = compile_profile(request)
+    assert again.system_text == profile.system_text
+    assert (again.sections, again.diagnostics, again.budget) == (
+        profile.sections, profile.diagnostics, profile.budget
+    )  # fmt: skip

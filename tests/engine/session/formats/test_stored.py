@@ -50,6 +50,13 @@ async def test_reading_migrates_in_memory_and_writes_nothing() -> None:
     assert await store.read("s") == before
 
 
+async def test_a_stretch_of_an_older_log_is_one_of_what_it_became() -> None:
+    reader = journal(await stored())
+    whole = (await reader.read("s")).events
+    assert list(await reader.stretch("s", 2, 5)) == list(whole[2:5])
+    assert whole[3].data["source"] == {"kind": "plugin:tavern"}
+
+
 async def test_opening_writes_a_new_generation_beside_the_old_one() -> None:
     store = await stored()
     before = (await store.read("s")).rows

@@ -1,0 +1,134 @@
+"""The profile in the system prompt of every agent, and what is remembered once a step is admitted.
+
+One section holds the profile's place; when the prompt is assembled its parts stand there, each with a name
+that says where it is from. Everything else that concerns the same step (call parameters, records) is
+taken from the same compilation, so that a change of selection in between cannot mix two. Records are
+written when the step's input enters the history, never for a preview or a step that was refused.
+Source: spec tavern 5, seed 003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from engine.agent import AssembleContext, Assembly, Part, Section, SectionOrder, SystemPrompt
+from engine.errors import StorageError
+from engine.hooks import Hooks, Next, Scope
+from engine.library import GlobalVariables
+from engine.lore import EFFECTS_RECORD
+from engine.session import Session
+from engine.tavern.compilation import PART, SECTION, Compilation
+from engine.tavern.loader import ProfileLoader
+from engine.tavern.parameters import PresetParameters
+from engine.tavern.variables import VARIABLES_RECORD
+
+__all__ = ["ProfileSection"]
+
+log = structlog.get_logger(__name__)
+
+POLICY: Final = "rp:policy"
+"""The one section of the program that stays beside a profile which wants to be alone (spec tavern 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """The compilation of one assembly."""
+
+    context: AssembleContext
+    made: Compilation
+
+
+class ProfileSection:
+    """Binds a loader to the agents of one engine."""
+
+    def __init__(
+        self,
+        loader: ProfileLoader,
+        hooks: Hooks,
+        prompt: SystemPrompt,
+        parameters: PresetParameters,
+        variables: GlobalVariables,
+        owner: Scope,
+    ) -> None:
+        self._loader = loader
+        self._parameters = parameters
+        self._variables = variables
+        self._snapshots: dict[tuple[str, bool], _Snapshot] = {}
+        prompt.section(Section(SECTION, SectionOrder.STORY, self._text), owner=owner)
+        hooks.on("system-prompt/assemble", self._assembled, owner=owner)
+        hooks.on("agent/admitted", self._admitted, owner=owner)
+        hooks.on("agent/turn-ended", self._ended, owner=owner)
+        hooks.on("agent/disposed", self._disposed, owner=owner)
+
+    def snapshot(self, context: AssembleContext) -> Compilation | None:
+        """The compilation of this very assembly, while it is the session's newest."""
+        held = self._snapshots.get(_slot(context))
+        return held.made if held is not None and held.context is context else None
+
+    async def _text(self, context: AssembleContext) -> str:
+        made = await self._loader.compile(context.session, context.claimed)
+        context.token.check()
+        self._snapshots[_slot(context)] = _Snapshot(context, made)
+        if context.scope is not None:  # a preview must not speak for the step that runs
+            self._parameters.keep(context.session.id, made.call_config)
+        if made.diagnostics:
+            codes = sorted({note.code for note in made.diagnostics})
+            log.debug("profile.diagnostics", session=context.session.id, codes=codes)
+        return made.system_text
+
+    async def _assembled(self, proposal: tuple[Assembly, AssembleContext], proceed: Next) -> Assembly:
+        """The profile's parts in its place; alone, where the preset wants that."""
+        accepted: Assembly = await proceed()
+        made = self.snapshot(proposal[1])
+        if made is None:
+            return accepted
+        sections: list[Part] = []
+        for part in accepted.sections:
+            if part.name == SECTION and part.text == made.system_text:
+                sections += [Part(named.name, named.text) for named in made.sections]
+            else:
+                sections.append(part)
+        if made.system_prompt_mode == "replace":
+            sections = [part for part in sections if _stays(part.name)]
+        return replace(accepted, sections=tuple(sections))
+
+    def _admitted(
+        self, session: Session, turn: int, step: int, context: AssembleContext
+    ) -> Awaitable[None] | None:
+        made = self.snapshot(context)
+        if made is None:
+            return None
+        profile = made.profile
+        if profile.lore_record is not None:
+            session.append_plugin_record(EFFECTS_RECORD, profile.lore_record)
+        record = profile.variables.record()
+        if record is not None:
+            session.append_plugin_record(VARIABLES_RECORD, {"turn": turn, "step": step, **record})
+        if profile.variables.shared and made.request.owner:
+            self._variables.put(made.request.owner, profile.variables.shared)
+            return self._variables.flush()
+        return None
+
+    async def _ended(self, session_id: str, result: object) -> None:
+        # What could not be saved at admission is tried again before anybody hears that the turn is over.
+        try:
+            await self._variables.flush()
+        except StorageError as error:
+            log.error("variables.not_saved", session=session_id, code=error.error_code)
+
+    def _disposed(self, session_id: str) -> None:
+        for running in (True, False):
+            self._snapshots.pop((session_id, running), None)
+
+
+def _slot(context: AssembleContext) -> tuple[str, bool]:
+    """A preview during a step must not take the step's place."""
+    return context.session.id, context.scope is not None
+
+
+def _stays(name: str) -> bool:
+    return name in (SECTION, POLICY) or name.startswith(f"{PART}:")
