@@ -293,6 +293,9 @@ class Agent:
 
     def _goes_on(self, result: TurnResult) -> bool:
         """No await between this decision and what follows from it."""
+        if self.is_stopping:
+            # Also when the stop came after the end of the turn, while that was saved and told.
+            return False
         if self.is_ending or not self.inbox.wants_turn:
             self._failures = 0 if result.reason["kind"] == "completed" else self._failures
             return False

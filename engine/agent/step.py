@@ -180,6 +180,8 @@ class StepRunner:
         self._content_generation = changed
         if first:
             services = self.services
+            # (session, turn, step, context): what the assembly promised to remember is written now, beside
+            # the input that it was made for, and before the request is sent.
             services.hooks.emit(
                 "agent/admitted", self.session, entry.turn, entry.step, entry.context, scope=self.scope
             )

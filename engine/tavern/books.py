@@ -16,7 +16,7 @@ from engine.library import Library, Selection
 from engine.lore import Book, BookOrder, Origin, compose, embedded_id, tier_of
 from engine.resources import Card
 
-__all__ = ["StoryBooks", "own_book", "story_books"]
+__all__ = ["StoryBooks", "library_of", "own_book", "story_books"]
 
 log = structlog.get_logger(__name__)
 
@@ -52,9 +52,11 @@ async def story_books(
     """The books of a selection. `persona_id` is the persona that `{{user}}` names, if it is a stored one;
     `card` the selection's card, whose own book comes along."""
     relations = library.relations
+    owner = await library_of(library, selection)
     order = compose(
         session=selection.book_ids,
-        user=await relations.books("persona", persona_id),
+        # A persona is played in several servers: what comes along with it in one is not for the others.
+        user=await relations.books("persona", persona_id, within={owner}),
         preset=await relations.books("preset", selection.preset_id),
         character=await relations.books("card", selection.card_id),
     )
@@ -69,6 +71,18 @@ async def story_books(
             continue
         books.append(Book(book_id, book, tier=tier_of(order.origins[book_id])))
     return StoryBooks(tuple(books), own_book(selection.card_id or "", card), order, tuple(missing))
+
+
+async def library_of(library: Library, selection: Selection) -> str:
+    """Whose library a story plays from: its card's, or that of the first thing that it uses; empty for
+    nobody's."""
+    for resource_id in (selection.card_id, selection.preset_id, *selection.book_ids):
+        if resource_id is not None:
+            try:
+                return await library.owner_of(resource_id)
+            except NotFound:
+                continue
+    return ""
 
 
 def own_book(card_id: str, card: Card | None) -> Book | None:

@@ -21,6 +21,7 @@ from engine.resources import Diagnostics, Preset
 from engine.session import Message, Session
 from engine.tavern.adapters import Adapters, CharacterFound, Query, UserFound, WorldBooksFound
 from engine.tavern.assembly_input import assembly_input
+from engine.tavern.books import library_of
 from engine.tavern.compilation import Compilation, resource_uses
 from engine.tavern.conversation import Conversation, conversation, scanned_texts
 from engine.tavern.library_adapters import library_adapters
@@ -159,7 +160,7 @@ class ProfileLoader:
 
     async def _request(self, session: Session, found: _Found) -> ProfileRequest:
         selection, talk, model, now = found.selection, found.talk, self._model(), datetime.now(UTC)
-        owner = await self._owner_of(selection)
+        owner = await library_of(self._library, selection)
         card, books = found.character.card, found.books.books
         asked = found.preset.max_tokens
         return ProfileRequest(
@@ -207,16 +208,6 @@ class ProfileLoader:
                     preset_id,
                 )
         return self._builtin, ""
-
-    async def _owner_of(self, selection: Selection) -> str:
-        """Whose library a story plays from: its card's, or that of the first thing that it uses."""
-        for resource_id in (selection.card_id, selection.preset_id, *selection.book_ids):
-            if resource_id is not None:
-                try:
-                    return await self._library.owner_of(resource_id)
-                except NotFound:
-                    continue
-        return ""
 
     async def _revisions(self, ids: Iterable[str]) -> Mapping[str, int]:
         found: dict[str, int] = {}

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.conformance.assembler import RUNNERS as ASSEMBLER
 from tests.conformance.cards import RUNNERS as CARDS
 from tests.conformance.chats import RUNNERS as CHATS
 from tests.conformance.compare import Mismatch
@@ -15,7 +16,15 @@ from tests.conformance.skips import reason_to_skip, reason_to_skip_step
 from tests.conformance.vectors import CannotExist, UnknownFamily, Vector, files, vectors
 from tests.conformance.worldinfo import RUNNERS as WORLDINFO
 
-RUNNERS: dict[str, Callable[[Vector], None]] = {**CARDS, **CHATS, **REGEX, **MACROS, **SESSION, **WORLDINFO}
+RUNNERS: dict[str, Callable[[Vector], None]] = {
+    **ASSEMBLER,
+    **CARDS,
+    **CHATS,
+    **REGEX,
+    **MACROS,
+    **SESSION,
+    **WORLDINFO,
+}
 """By folder/file. A runner returns when the vector agrees and raises Mismatch when it does not."""
 
 

@@ -21,7 +21,7 @@ def reason_to_skip(vector: Vector) -> str | None:
         return _recorded_bug(vector) or _regex(vector)
     if folder in ("cards", "chats"):
         return None
-    if vector.family == "assembler/macros":
+    if folder == "assembler":
         return MACROS_13 if vector.name == "macros-13" else None
     if folder != "session":
         return f"the runner of {folder} comes with what it tests"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from tests.perf import agent, lore, patterns, resources, session, storage, tavern
+from tests.perf import agent, assembler, lore, patterns, resources, session, storage, tavern
 from tests.perf.measure import table
 
 AREAS = {
     "agent": agent.measure,
+    "assembler": assembler.measure,
     "patterns": patterns.measure,
     "lore": lore.measure,
     "resources": resources.measure,

@@ -138,7 +138,11 @@ class Ledger:
         pending = self.queues["next-turn"] + self.queues["next-step"]
         assert len(pending) == len(set(pending)), "a message waits twice"
         claim = bool(count and not fresh and data.get("outcome") is None)
-        assert not claim or self.in_turn, "a claim outside of a turn"
+        if claim:
+            assert self.in_turn, "a claim outside of a turn"
+            assert not self.in_step, "a claim inside a step"
+            if data["target"] == "next-turn":
+                assert (count, self.step) == (1, 0), "a turn has one prompt, which opens it"
         for message_id in gone:
             fate = Fate("claimed", data["target"], self.turn) if claim else Fate("cancelled")
             self.fates[message_id] = fate

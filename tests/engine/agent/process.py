@@ -351,8 +351,8 @@ class Process:
 
     def _stream(self, request: LlmRequest, proceed: Callable[[], AsyncIterator[Any]]) -> AsyncIterator[Any]:
         planned = self.deeds.get("llm/stream")
-        if planned:
-            planned.popleft()
+        deed = planned.popleft() if planned else ""
+        if deed == "raise":
             raise Sabotage("a listener of llm/stream")
         self.requests += 1
         session = self.services.journal.sessions.get(request.session_id or "")
@@ -362,7 +362,7 @@ class Process:
             self.faults.append(f"the request at {session.seq} is not what the log says")
         elif max(session.surface.nodes) >= self.line.stored.get(session.id, 0):
             self.faults.append(f"the request at {session.seq} holds what a crash would make us forget")
-        return proceed()
+        return _breaking(proceed()) if deed == "break" else proceed()
 
     def _frame(self, session_id: str, frame: Any) -> None:
         """Every attempt that began is settled, once, and before the next."""
@@ -416,3 +416,10 @@ class Process:
 
 def _digs_beside_others(arguments: Any) -> bool:
     return bool(arguments.model_extra)
+
+
+async def _breaking(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """A listener that fails in the middle of the answer that it passes on."""
+    async for chunk in stream:
+        yield chunk
+        raise Sabotage("a listener in mid-stream")

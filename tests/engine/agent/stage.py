@@ -69,6 +69,8 @@ class Stage:
         self.made = 0
         self._stopped: dict[tuple[str, int], int] = {}
         """Where the log stood when somebody stopped a turn, by session and turn."""
+        self._parked: dict[str, int] = {}
+        """Where the log stood when an activity was stopped that nobody has woken since."""
         self._watchers: list[Callable[[], None]] = []
         self.process = self._start()
 
@@ -133,11 +135,16 @@ class Stage:
         message = user_message(word, f"{word}, {_TALK}", source)
         if wake:  # noted before, because whoever watches may stop it at once
             self.owed[agent.id].add(word)
+            self._parked.pop(agent.id, None)
         try:
             self.loop.do(lambda: agent.send(message, queue, wake=wake))
         except AgentError as error:
             assert error.error_code == "AGENT_DISPOSED"
             self.owed[agent.id].discard(word)
+
+    def wake(self, agent: Agent) -> None:
+        self._parked.pop(agent.id, None)
+        self.loop.do(agent.wake)
 
     def change(self, agent: Agent, place: int, how: str) -> None:
         """Do something to a message that waits."""
@@ -174,8 +181,11 @@ class Stage:
         self.owed[agent.id].clear()
 
         def stop() -> int:
-            if agent.open_turn is not None:
-                self._stopped.setdefault((agent.id, agent.open_turn), agent.session.seq)
+            seq = agent.session.seq
+            if _in_turn(agent) and agent.open_turn is not None:
+                self._stopped.setdefault((agent.id, agent.open_turn), seq)
+            if agent.status == "running" and not agent.is_stopping:
+                self._parked[agent.id] = seq
             return agent.cancel(cause, keep_inbox=keep)
 
         waiting = self.loop.do(stop)
@@ -240,7 +250,7 @@ class Stage:
     def _next_process(self) -> None:
         """It finds what was promised, and closes what was cut off."""
         self.process = self._start()
-        self._stopped.clear()  # what had not been written is forgotten, and turns are numbered anew
+        self._forget_stops()  # what had not been written is forgotten, and turns are numbered anew
         self.disk.slow, trouble = False, self.disk.trouble
         self.disk.trouble = None
         for name in self.names:
@@ -266,6 +276,7 @@ class Stage:
         for name in self.names:
             agent = self.loop.finish(self.process.agents.open(name))
             last = user_message(f"last-{name}", "and now?")
+            self._forget_stops()
             self.loop.do(partial(agent.followup, last))
             self.loop.settle(within=PATIENCE_S)
             self.check()
@@ -304,6 +315,7 @@ class Stage:
         session, ledger = agent.session, self.ledgers[agent.id]
         if session.seq < ledger.read:  # closed and opened again, and not all of it had been written
             ledger = self.ledgers[agent.id] = Ledger(session.inherited_event_count)
+            self._forget_stops()
         events = session.events()
         ledger.follow(events)
         assert list(session.surface.nodes) == ledger.nodes
@@ -316,17 +328,34 @@ class Stage:
         assert agent.status == "running" or not ledger.in_turn
         assert self.accepted[agent.id] <= set(ledger.fates), "accepted words are lost"
         assert "dropped" not in ledger.states().values()
-        self._check_stopped(agent, ledger)
+        self._check_stopped(agent)
         for reason in ledger.reasons:
             if reason["kind"] == "error":
                 code, text = reason["error"]["code"], reason["error"]["message"]
                 planned = code == "UNKNOWN" and any(words in text for words in _PLANNED)
                 assert code in _ERRORS or planned, reason
 
-    def _check_stopped(self, agent: Agent, ledger: Ledger) -> None:
-        """After a stop nothing more enters the history of that turn but the end of what was begun."""
-        stopped_at = self._stopped.get((agent.id, ledger.turn))
-        if stopped_at is not None:
-            later = agent.session.events(stopped_at)
-            entered = [event.type for event in later if event.type in _ENTERS]
-            assert not entered, f"after the stop of turn {ledger.turn}: {entered}"
+    def _forget_stops(self) -> None:
+        self._stopped.clear()
+        self._parked.clear()
+
+    def _check_stopped(self, agent: Agent) -> None:
+        """After a stop nothing more enters the history of that turn but the end of what was begun, and no
+        other turn begins until somebody wakes the agent.
+        """
+        if agent.id in self._parked:
+            later = agent.session.events(self._parked[agent.id])
+            assert all(event.type != "turn/start" for event in later), "a turn begins after a stop"
+        for (name, turn), seq in list(self._stopped.items()):
+            if name != agent.id:
+                continue
+            for event in agent.session.events(seq):
+                assert event.type not in _ENTERS, f"{event.type} after the stop of turn {turn}"
+                if event.type == "turn/end":
+                    del self._stopped[name, turn]
+                    break
+
+
+def _in_turn(agent: Agent) -> bool:
+    boundaries = (event.type for event in reversed(agent.session.events()))
+    return next((kind for kind in boundaries if kind in ("turn/start", "turn/end")), "") == "turn/start"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.agent import RequestProposal
+from engine.agent import RequestProposal, TurnResult
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError
 from engine.hooks import Next
@@ -279,3 +279,25 @@ async def test_a_stopped_agent_can_be_waited_for_any_number_of_times() -> None:
     await asyncio.wait_for(asyncio.gather(*waiters), 5)
     # a driver that was started while they waited is waited for as well
     assert (agent.status, len(world.adapter.requests)) == ("idle", 2)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+async def test_a_stop_between_two_turns_is_one_too(keep: bool) -> None:
+    world = World(says("one"), says("two"))
+    agent = await world.agents.create("s")
+    agent.followup(u("a"))
+    agent.followup(u("b"))
+
+    async def stop(session_id: str, result: TurnResult) -> None:
+        if result.turn == 1:
+            agent.cancel(USER, keep_inbox=keep)
+
+    world.on("agent/turn-ended", stop)
+    await agent.when_idle()
+    assert [m["id"] for m in agent.inbox.next_turn] == (["b"] if keep else [])
+    assert len(world.adapter.requests) == 1
+    # and the next words are answered, after those that were parked
+    agent.followup(u("c"))
+    await agent.when_idle()
+    said = ["user:a", "assistant:one", *(["user:b", "assistant:two"] if keep else []), "user:c"]
+    assert list(derived(agent.session)[1:-1]) == said

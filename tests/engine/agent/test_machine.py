@@ -44,10 +44,12 @@ class Agents(RuleBasedStateMachine):
     def close_store(self) -> None:
         pass
 
-    @initialize(temper=st.lists(answers, min_size=1, max_size=5))
-    def begin(self, temper: list[Answer]) -> None:
-        """How the model answers where nothing else is planned."""
+    @initialize(temper=st.lists(answers, min_size=1, max_size=5), planned=st.lists(deeds, max_size=5))
+    def begin(self, temper: list[Answer], planned: list[tuple[str, str]]) -> None:
+        """How the model answers where nothing else is planned, and where the listeners first meddle."""
         self.stage.temper = self.stage.process.voice.temper = temper
+        for deed in planned:
+            self.stage.process.plan(*deed)
         self.new_session()
         self.stage.settle()
 
@@ -131,7 +133,7 @@ class Agents(RuleBasedStateMachine):
         if agent is not None and maintain:
             self.stage.begin(lambda: agent.run_maintenance(lambda _: gates.wait()))
         elif agent is not None:
-            self.stage.loop.do(agent.wake)
+            self.stage.wake(agent)
 
     # -- the model, the listeners, the world ---------------------------------------------------------
 

@@ -61,7 +61,7 @@ _HOOKS = {
     "agent/created": ("raise", "wait"),
     "tools/pre-execute": ("raise", "wait"),
     "tools/post-execute": ("raise", "wait"),
-    "llm/stream": ("raise",),
+    "llm/stream": ("raise", "break"),
 }
 deeds = st.sampled_from([(hook, deed) for hook, known in _HOOKS.items() for deed in known])
 

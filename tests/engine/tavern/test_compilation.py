@@ -71,6 +71,18 @@ async def test_a_relation_counts_from_the_next_request_on(stage: Stage) -> None:
     assert "LORE" not in (await stage.compiled(session, "Hello")).system_text
 
 
+async def test_what_comes_along_with_a_persona_in_one_library_is_not_for_another(stage: Stage) -> None:
+    library = stage.library
+    body = b'{"name": "Theirs", "entries": {"0": {"uid": 0, "constant": true, "content": "SECRET"}}}'
+    theirs = await library.import_book("guild:2", body, "theirs.json", "ana")
+    mira = await library.personas.play("id-Mira", "Mira", "Tall.")
+    await library.relations.set_books("persona", mira.id, [theirs.id], owner="guild:2")
+    session = await stage.story(card_id=await stage.card(), persona_id=mira.id)
+    made = await stage.compiled(session, "Hello")
+    assert "SECRET" not in made.system_text
+    assert made.selection.book_ids == ()
+
+
 async def test_the_same_state_gives_the_same_compilation_and_another_another(stage: Stage) -> None:
     session = await stage.story(card_id=await stage.card())
     first = await stage.compiled(session, "Hello")
