@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.codec import loads
 from engine.ids import new_id
 from engine.llm import chunks
 from engine.llm.adapter import Chunk
 from engine.llm.details import Details
 from engine.llm.failure import Failure, LlmFailure, garbled, in_band_failure
+from engine.llm.halves import PayloadReader
 from engine.llm.toolcalls import ToolCalls
 
 __all__ = ["REPLY_LIMIT", "CompletionReader", "read_usage"]
@@ -42,6 +42,7 @@ class CompletionReader:
 
     def __init__(self, *, limit: int = REPLY_LIMIT, new_call_id: Callable[[], str] | None = None) -> None:
         self._left = limit
+        self._payloads = PayloadReader()
         self._next = 0  # the next block index
         self._kind = ""  # the open text or reasoning block: its type, index and text so far
         self._index = -1
@@ -72,7 +73,7 @@ class CompletionReader:
             self._marker = True
             return []
         try:
-            payload = loads(text)
+            payload = self._payloads.read(text)
         except ValueError:
             raise garbled("is not JSON") from None
         if not isinstance(payload, Mapping):

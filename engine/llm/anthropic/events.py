@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from engine.codec import dumps, loads
+from engine.codec import dumps
 from engine.ids import new_id
 from engine.llm import chunks
 from engine.llm.adapter import Chunk
 from engine.llm.anthropic.state import replay_state
 from engine.llm.completion import REASON_LIMIT, REPLY_LIMIT
 from engine.llm.failure import Failure, LlmFailure, garbled, in_band_failure
+from engine.llm.halves import PayloadReader
 
 __all__ = ["MessageReader", "read_usage"]
 
@@ -47,6 +48,7 @@ class MessageReader:
 
     def __init__(self, *, limit: int = REPLY_LIMIT, new_call_id: Callable[[], str] | None = None) -> None:
         self._left = limit
+        self._payloads = PayloadReader()
         self._new_call_id = new_call_id or (lambda: new_id("call"))
         self._next = 0  # the next block index of our stream
         self._blocks: dict[int, _Block] = {}  # open ones, by the wire's index
@@ -73,7 +75,7 @@ class MessageReader:
             self._marker = True
             return []
         try:
-            payload = loads(text)
+            payload = self._payloads.read(text)
         except ValueError:
             raise garbled("is not JSON") from None
         if not isinstance(payload, Mapping):
