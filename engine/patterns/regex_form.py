@@ -53,6 +53,7 @@ class _Writer:
         self._word = _class(parsed.word_chars)
         self._guards = 0
         self._letters = 0
+        self._captured = captures(root)
         self._referred = frozenset(part.index for part in walk(root) if isinstance(part, Backref))
         self.marked = frozenset(
             index
@@ -120,8 +121,8 @@ class _Writer:
         return f"(?=(?P<{mark}>{_EVERY}*))(?:{body})(?!(?P={mark})\\Z)"
 
     def _reference(self, index: int, within: frozenset[int]) -> str:
-        if index in within or not index:
-            return ""  # a group that is still open has captured nothing
+        if index in within or index not in self._captured:
+            return ""  # a group that is still open, or whose loop never runs, has captured nothing
         same = f"(?i:(?P=g{index}))" if self._ignore_case else f"(?P=g{index})"
         return f"(?(g{index}){same}|)"
 

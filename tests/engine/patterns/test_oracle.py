@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.patterns import compile_pattern
@@ -82,6 +82,7 @@ def test_both_engines_agree_with_the_standard(tree: Node, text: str) -> None:
 
 
 @given(FULL, TEXTS)
+@example(("group", 0, ("seq", ("ref", 2), ("rep", ("group", 0, ("any",)), 0, 0, False))), "_")
 @settings(max_examples=400, deadline=None)
 def test_references_and_conditions_agree_with_the_standard(tree: Node, text: str) -> None:
     count = [0]
