@@ -1,0 +1,42 @@
+-- name: strategy_insert
+-- Another strategy, if its owner has room for one more and for its bytes.
+INSERT INTO strategy (id, owner, name, document, size, created_by, created_at, updated_at)
+SELECT :id, :owner, :name, :document, :size, :by, :at, :at
+WHERE (SELECT COUNT(*) FROM strategy WHERE owner = :owner) < :max_count
+  AND (SELECT COALESCE(SUM(size), 0) FROM strategy WHERE owner = :owner) + :size <= :max_bytes;
+
+-- name: strategy_change
+-- Another document, if there is room; sessions that use the strategy keep what they applied.
+UPDATE strategy SET name = :name, document = :document, size = :size, updated_at = :at
+WHERE id = :id AND owner = :owner
+  AND (SELECT COALESCE(SUM(size), 0) FROM strategy WHERE owner = :owner AND id <> :id) + :size <= :max_bytes;
+
+-- name: strategy_get
+-- One strategy.
+SELECT * FROM strategy WHERE id = :id;
+
+-- name: strategy_list
+-- All of an owner, by name.
+SELECT * FROM strategy WHERE owner = :owner ORDER BY name COLLATE NOCASE, id;
+
+-- name: strategy_delete
+-- Gone, unless a session uses it.
+DELETE FROM strategy WHERE id = :id AND owner = :owner
+  AND NOT EXISTS (SELECT 1 FROM applied_strategy WHERE strategy_id = :id);
+
+-- name: applied_strategy_set
+-- A session uses this from now on.
+INSERT INTO applied_strategy (session_id, strategy_id, document, updated_at)
+VALUES (:session_id, :strategy_id, :document, :at)
+ON CONFLICT (session_id) DO UPDATE SET strategy_id = excluded.strategy_id, document = excluded.document,
+  updated_at = excluded.updated_at;
+
+-- name: applied_strategy_inherit
+-- A session uses this, if nothing was said of it yet.
+INSERT INTO applied_strategy (session_id, strategy_id, document, updated_at)
+VALUES (:session_id, :strategy_id, :document, :at)
+ON CONFLICT (session_id) DO NOTHING;
+
+-- name: applied_strategy_get
+-- What a session uses.
+SELECT strategy_id, document FROM applied_strategy WHERE session_id = :session_id;
