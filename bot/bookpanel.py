@@ -77,7 +77,7 @@ def book_panel(
     if pages > 1:
         sheet.row(
             button("world-leaf", row.id, page - 1, label="◀", disabled=page == 0),
-            button("world-leaves", row.id, label=f"{page + 1}/{pages}", disabled=True),
+            button("world-find", row.id, page, label=f"{page + 1}/{pages}", emoji="🔍"),
             button("world-leaf", row.id, page + 1, label="▶", disabled=page == pages - 1),
         )
     sheet.row(*_book_buttons(row, reader))
@@ -100,18 +100,26 @@ def books_panel(
     rows: Sequence[ResourceRow], locale: str, *, in_story: bool, along: Sequence[tuple[str, str]] = ()
 ) -> Layout:
     """The books that a story, or new stories of a channel, use; in their order. `along` are those that come
-    by themselves (name, entry count and why in words), and are read after them."""
+    by themselves (name, entry count and why in words), and are read after them. One that was deleted is
+    read all the same, so it is named."""
     sheet = Sheet()
     title = t(locale, "world.here_story" if in_story else "world.here_channel")
-    lines = [f"{number}. {book_line(row, locale)}" for number, row in enumerate(rows[:_MENU], 1)]
+    lines = [
+        f"{number}. {book_line(row, locale)}"
+        if row.deleted_at is None
+        else f"{number}. " + t(locale, "world.here_gone", name=plain(row.name, 80))
+        for number, row in enumerate(rows[:_MENU], 1)
+    ]
     sheet.text("\n".join([f"## {title}", *(lines or [t(locale, "world.here_none")])]), 5_500)
     if along:
         more = (f"- **{plain(name, 80)}** · {why}" for name, why in along[:_MENU])
         sheet.text("\n".join([f"**{t(locale, 'world.here_along')}**", *more]), 1_500)
-    if rows:
-        options = [
-            discord.SelectOption(label=one_line(row.name, 100) or "…", value=row.id) for row in rows[:_MENU]
-        ]
+    options = [
+        discord.SelectOption(label=one_line(row.name, 100) or "…", value=row.id)
+        for row in rows[:_MENU]
+        if row.deleted_at is None
+    ]
+    if options:
         sheet.row(menu("world-pick", options=options, placeholder=t(locale, "browse.open")))
     if in_story:
         sheet.row(button("world-try", label=t(locale, "world.test")))

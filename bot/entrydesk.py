@@ -6,6 +6,7 @@ the panel is shown as it stands now, and what was typed goes back to its author.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import discord
@@ -46,6 +47,8 @@ __all__ = ["EntryDesk", "book_of", "change_book"]
 
 Change = Callable[[JsonObject], JsonObject]
 
+_PAGE_DIGITS = 4  # of a page's number: the largest book has a thousand pages
+
 
 async def book_of(library: Library, found: ResourceRow) -> WorldBook:
     """The world book that a resource is, or that its card brings along. Raises NotFound."""
@@ -63,6 +66,19 @@ async def change_book(library: Library, found: ResourceRow, change: Change) -> R
     return await library.edit(found.id, edit, expected_revision=found.revision)
 
 
+def places_of(book: WorldBook, text: str) -> list[int]:
+    """The places of the entries whose name, keys or text have `text`, whatever its case."""
+    wanted = text.casefold()
+    return [
+        place
+        for place, entry in enumerate(book.entries)
+        if any(
+            wanted in part.casefold()
+            for part in (entry.comment, entry.content, *entry.keys, *entry.secondary_keys)
+        )
+    ]
+
+
 class EntryDesk:
     """The handlers; `shelf` says who may change what, and replaces panels."""
 
@@ -75,6 +91,8 @@ class EntryDesk:
         """The handlers, for `PressCog.presses_served`."""
         return {
             "world-leaf": self._leaf,
+            "world-find": self._find,
+            "world-found": self._found,
             "world-entry": self._opened,
             "world-text": self._text,
             "world-said": self._said,
@@ -100,6 +118,41 @@ class EntryDesk:
     async def _leaf(self, interaction: discord.Interaction, book_id: str, page: str) -> None:
         await interaction.response.defer()
         await self.show_book(interaction, await self._shelf.row_of(interaction, book_id), int(page))
+
+    async def _find(self, interaction: discord.Interaction, book_id: str, page: str) -> None:
+        locale = str(interaction.locale)
+        field = forms.TextField(
+            "text", t(locale, "world.find"), required=True, most=100, hint=t(locale, "world.find_hint")
+        )
+        await forms.ask(
+            interaction,
+            forms.form("world-found", book_id, page, title=t(locale, "browse.search_title"), fields=[field]),
+        )
+
+    async def _found(self, interaction: discord.Interaction, book_id: str, page: str) -> None:
+        """Another page: that of a number, or the next one after this on which an entry has the text."""
+        await interaction.response.defer()
+        found = await self._shelf.row_of(interaction, book_id)
+        text = forms.entered(interaction)["text"].strip()
+        if text.isdecimal() and len(text) <= _PAGE_DIGITS:
+            await self.show_book(interaction, found, int(text) - 1)
+            return
+        book = await book_of(self._library, found)
+        hits = await asyncio.to_thread(places_of, book, text)
+        here = int(page)
+        after = [place for place in hits if place // ENTRIES > here] or hits
+        if not after:
+            note = t(interaction.locale, "world.find_none", text=plain(text, 100))
+            await self.show_book(interaction, found, here, note)
+            return
+        note = t(
+            interaction.locale,
+            "world.find_done",
+            n=len(hits),
+            text=plain(text, 100),
+            entry=plain(book.entries[after[0]].label, 100),
+        )
+        await self.show_book(interaction, found, after[0] // ENTRIES, note)
 
     async def _opened(self, interaction: discord.Interaction, book_id: str, page: str) -> None:
         await interaction.response.defer()

@@ -49,7 +49,10 @@ def one_line(text: str, chars: int) -> str:
 
 def plain(text: str, chars: int) -> str:
     """One line of somebody else's text that shows as it is: its markup is escaped."""
-    return discord.utils.escape_markdown(one_line(text, chars))
+    # Of several links discord.py escapes the first alone, and no markup between them; nobody's name
+    # may put a link under our own words.
+    escaped = discord.utils.escape_markdown(one_line(text, chars).replace("[", "\0"))
+    return escaped.replace("\0", r"\[")
 
 
 def prose(text: str, chars: int) -> str:

@@ -13,6 +13,7 @@ import structlog
 from discord import app_commands
 
 from bot import forms
+from bot.excerpts import plain
 from bot.i18n import FALLBACK, catalogue, t
 from engine.errors import EngineError, InputError, NotFound, PlayError
 
@@ -51,6 +52,7 @@ _TEXTS = {
     "WORLD_BOOK_UNKNOWN": "world.none_matches",
     "REGEX_UNKNOWN": "regex.none_matches",
     "LIBRARY_ONLY": "permission.library_only",
+    "CHANNEL_ONLY": "permission.channel_only",
 }
 _EXPIRED = {10062, 10015, 50027}  # unknown interaction, unknown or invalid webhook token
 
@@ -64,7 +66,7 @@ def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
             names = ", ".join(t(locale, f"permission.name.{need}") for need in error.data["needs"])
             return t(locale, "permission.missing", n=len(error.data["needs"]), names=names)
         if code == "NSFW_CHANNEL":
-            return t(locale, "permission.nsfw_channel", name=error.data["name"])
+            return t(locale, "permission.nsfw_channel", name=plain(error.data["name"], 100))
         key = _TEXTS.get(code, f"error.{code}")
         if key in catalogue(FALLBACK):
             return t(locale, key, **error.data)

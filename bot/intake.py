@@ -31,7 +31,7 @@ from bot.outbox import Outbox
 from bot.settings import PlaySettings
 from bot.stage import Stage
 from engine.cancel import CancelCause, Cancelled, CancelToken
-from engine.errors import EngineError, PlayError
+from engine.errors import EngineError, PlayError, StorageError
 from engine.host import Engine
 from engine.play import Attachment, Utterance
 from engine.storage import Store
@@ -189,10 +189,16 @@ class Intake:
         return self._order.setdefault(channel_id, asyncio.Lock())
 
     async def _take(self, binding: Binding, message: discord.Message, words: _Words, *, answer: bool) -> bool:
-        """Write down and say. False when the message was known already or says nothing."""
-        taken = await self._said(binding, message, words, answer=answer)
-        if binding.channel_id not in self._behind:
-            await self._ledger.seen(binding.channel_id, message.id)
+        """Write down and say. False when the message was known already, says nothing or cannot be saved."""
+        try:
+            taken = await self._said(binding, message, words, answer=answer)
+            if binding.channel_id not in self._behind:
+                await self._ledger.seen(binding.channel_id, message.id)
+        except StorageError as error:
+            if self._closing.cancelled:
+                raise
+            await self._not_saved(binding, message, error)
+            return False
         return taken
 
     async def _said(self, binding: Binding, message: discord.Message, words: _Words, *, answer: bool) -> bool:
@@ -337,6 +343,15 @@ class Intake:
         locale = self._stage.locale(message.channel.id)
         line = t(locale, problem, n=len(message.content), limit=self._settings.max_message_length)
         await self._outbox.notice(message.channel.id, line, reply_to=message.id, key=f"refused:{message.id}")
+
+    async def _not_saved(self, binding: Binding, message: discord.Message, error: StorageError) -> None:
+        """The disk is in trouble. The channel is behind now: its next message has this one read again."""
+        log.error("intake.not_saved", channel=binding.channel_id, exc_info=error)
+        self._behind.add(binding.channel_id)
+        line = t(self._stage.locale(binding.channel_id), "answer.not_saved")
+        # Past the outbox, which writes down what it sends, and so could not send this.
+        with suppress(discord.HTTPException):
+            await message.reply(line, mention_author=False)
 
     async def _tell_unread(self, message: discord.Message, brought: Brought) -> None:
         """What was attached and could not be read: the words are safe all the same."""

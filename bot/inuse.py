@@ -13,15 +13,18 @@ from typing import Literal, TypeAlias
 import discord
 
 from bot.bindings import ListedKind
+from bot.choices import resolve
 from bot.client import Inglenook
 from bot.excerpts import plain
 from bot.i18n import t
+from bot.rights import check_sets_channel
 from bot.stories import check_owner
 from bot.venues import base_channel, server
-from engine.errors import InputError
+from engine.errors import InputError, NotFound
 from engine.library import ResourceRow, Selection
+from engine.library.shelf import fold
 
-__all__ = ["MAX_IN_STORY", "bind", "in_use", "unbind"]
+__all__ = ["MAX_IN_STORY", "bind", "in_use", "to_unbind", "unbind"]
 
 Field: TypeAlias = Literal["book_ids", "regex_ids"]
 
@@ -33,7 +36,8 @@ _FIELDS: dict[ListedKind, Field] = {"world_book": "book_ids", "regex": "regex_id
 async def bind(bot: Inglenook, interaction: discord.Interaction, found: ResourceRow, noun: str) -> str:
     """Use it here, after what is used already; what was done, in words.
 
-    Raises PlayError PLAY_OWNER_ONLY, PLAY_BUSY, PLAY_ENDED; InputError CHANNEL_LIST_FULL, NOT_HERE.
+    Raises PlayError PLAY_OWNER_ONLY, PLAY_BUSY, PLAY_ENDED; InputError CHANNEL_ONLY, CHANNEL_LIST_FULL,
+    NOT_HERE.
     """
     kind = _kind(found)
 
@@ -46,6 +50,7 @@ async def bind(bot: Inglenook, interaction: discord.Interaction, found: Resource
         key = "bound_story" if changed else "bound_already"
     else:
         guild, channel = server(interaction), base_channel(interaction)
+        check_sets_channel(interaction)
         added = await bot.bindings.add(guild.id, channel, kind, found.id)
         key = ("bound_channel" if channel == interaction.channel_id else "bound_parent") if added else ""
         key = key or "bound_already"
@@ -61,8 +66,29 @@ async def unbind(bot: Inglenook, interaction: discord.Interaction, found: Resour
     )
     if gone is None:
         guild, channel = server(interaction), base_channel(interaction)
+        check_sets_channel(interaction)
         gone = await bot.bindings.remove(guild.id, channel, kind, found.id)
     return _said(interaction, f"{noun}.{'unbound' if gone else 'unbound_already'}", found)
+
+
+async def to_unbind(
+    bot: Inglenook, interaction: discord.Interaction, kind: ListedKind, text: str
+) -> ResourceRow:
+    """What was named to be used no more, also when it has left the library: a story keeps reading it.
+
+    Raises NotFound as `resolve`.
+    """
+    used = await in_use(bot, interaction, kind)
+    rows = [await bot.engine.library.row(each) for each in used]
+    lost = [row for row in rows if row.deleted_at is not None]
+    gone = next((row for row in lost if text == row.id or fold(text) == fold(row.name)), None)
+    try:
+        found = await resolve(interaction, kind, text)
+    except NotFound:
+        if gone is None:
+            raise
+        return gone
+    return gone if gone is not None and found.id not in used else found
 
 
 async def in_use(bot: Inglenook, interaction: discord.Interaction, kind: ListedKind) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bot import rows
 from bot.bindings import Bindings
 from bot.echoes import Echoes
+from bot.excerpts import plain
 from bot.i18n import t
 from bot.outbox import Outbox, Place
 from bot.stage import ANSWER, GREETING, Stage
@@ -133,7 +134,7 @@ class Moves:
             earlier = _notice_place(binding.channel_id, target.play_id, play.head.session_id)
             await self._outbox.discard(earlier)
             locale = self._stage.locale(binding.channel_id)
-            line = t(locale, "rewind.done" if kept is not None else "rewind.done_start", who=who)
+            line = t(locale, "rewind.done" if kept is not None else "rewind.done_start", who=plain(who, 100))
             await self._outbox.notice(
                 binding.channel_id,
                 f"-# {line}",

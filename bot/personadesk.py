@@ -55,16 +55,30 @@ class PersonaDesk:
         picture = await self.personas.avatar(stored.id)
         files = [] if picture is None else [discord.File(io.BytesIO(picture), "persona.png")]
         books: dict[str, str] = {book.id: book.name for book in await self.library_books(interaction)}
-        remark = await self._namesakes.remark(interaction, stored.persona.name)
+        remarks = [
+            await self._namesakes.remark(interaction, stored.persona.name),
+            await self._called_otherwise(interaction, stored),
+        ]
         view = PersonaView(
             picture=files[0].filename if files else None,
             books=[books[each] for each in await self.along(interaction, stored) if each in books],
             has_books=bool(books),
             has_story=self._bindings.of_channel(interaction.channel_id or 0) is not None,
             note=note,
-            remarks=[remark] if remark is not None else [],
+            remarks=[remark for remark in remarks if remark is not None],
         )
         return persona_panel(stored, view, str(interaction.locale)), files
+
+    async def _called_otherwise(self, interaction: discord.Interaction, stored: StoredPersona) -> str | None:
+        """For whoever began the story here and plays this persona while the card speaks to another name."""
+        binding = self._bindings.of_channel(interaction.channel_id or 0)
+        if binding is None or not stored.active:
+            return None
+        play = await self._engine.plays.get(binding.play_id)
+        called = await self._engine.user_name(await self._engine.plays.selection(play.id))
+        if play.created_by != stored.user_id or called in ("", stored.persona.name):
+            return None
+        return t(interaction.locale, "persona.user_stays", name=plain(called, NAME))
 
     async def library_books(self, interaction: discord.Interaction) -> Sequence[ResourceRow]:
         """The world books of the library here."""

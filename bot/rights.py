@@ -7,7 +7,7 @@ import discord
 from engine.errors import InputError
 from engine.library import ResourceRow
 
-__all__ = ["check_manages", "check_may_change", "manages", "may_change"]
+__all__ = ["check_manages", "check_may_change", "check_sets_channel", "manages", "may_change"]
 
 
 def manages(interaction: discord.Interaction) -> bool:
@@ -30,3 +30,13 @@ def check_manages(interaction: discord.Interaction) -> None:
     """Raises InputError LIBRARY_ONLY for whoever may not manage the server."""
     if not manages(interaction):
         raise InputError("Only people who may manage the server may do that.", code="LIBRARY_ONLY")
+
+
+def check_sets_channel(interaction: discord.Interaction) -> None:
+    """What new stories of a channel start with is for whoever manages the channel, or the server.
+
+    Raises InputError CHANNEL_ONLY for others.
+    """
+    allowed = interaction.permissions
+    if not (allowed.manage_channels or allowed.manage_guild):
+        raise InputError("Only people who may manage this channel may do that.", code="CHANNEL_ONLY")

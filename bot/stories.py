@@ -17,6 +17,7 @@ import structlog
 from bot import permissions
 from bot.beginnings import Beginnings
 from bot.bindings import Bindings
+from bot.excerpts import plain
 from bot.faces import Faces
 from bot.i18n import t
 from bot.outbox import Outbox
@@ -33,6 +34,7 @@ log = structlog.get_logger(__name__)
 
 StoryParent: TypeAlias = discord.TextChannel | discord.ForumChannel
 _TITLE_LIMIT = 100  # Discord's limit for the name of a thread
+_NAME = 100  # characters of a name in the top post; a card may bring one of any length, and markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +190,15 @@ class Stories:
     def _top_text(self, parent: StoryParent, play: Playthrough, card: ResourceRow, user_name: str) -> str:
         locale = str(parent.guild.preferred_locale)
         creator = card.summary.get("creator")
-        lines = [f"## {play.title}", t(locale, "play.info_cast", name=f"**{card.name}**")]
+        cast = t(locale, "play.info_cast", name=f"**{plain(card.name, _NAME)}**")
+        lines = [f"## {plain(play.title, _NAME)}", cast]
         if creator:
-            lines[-1] += " · " + t(locale, "card.by", creator=creator)
+            lines[-1] += " · " + t(locale, "card.by", creator=plain(str(creator), _NAME))
         if self._engine.defaults.provider == "narrator":
             lines.append("-# " + t(locale, "play.info_offline"))
         else:
             lines.append("-# " + t(locale, "play.info_model", name=self._engine.defaults.model))
-        lines.append("-# " + t(locale, "play.info_owner", name=user_name))
+        lines.append("-# " + t(locale, "play.info_owner", name=plain(user_name, _NAME)))
         if card.summary.get("greetings", 0) > 1:
             lines.append("-# " + t(locale, "play.greeting_hint"))
         return "\n".join(lines)

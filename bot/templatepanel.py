@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.excerpts import plain
+from bot.excerpts import one_line, plain
 from bot.i18n import t
 from bot.press import button
 from bot.sheet import DANGER, PRIMARY, Layout, Sheet
@@ -73,8 +73,12 @@ def missing_lines(preview: Preview, locale: str) -> Sequence[str]:
     for code, resource_id in preview.missing:
         kind = t(locale, f"template.kind.{_KINDS[code]}")
         name = preview.names.get(resource_id)
-        key = "template.gone" if name is not None else "template.never"
-        lines.append("- ✗ " + t(locale, key, kind=kind, name=plain(name or resource_id, 80)))
+        if name is not None:
+            line = t(locale, "template.gone", kind=kind, name=plain(name, 80))
+        else:  # shown as code, where a backslash would be seen
+            foreign = one_line(resource_id.replace("`", "'"), 80)
+            line = t(locale, "template.never", kind=kind, name=foreign)
+        lines.append("- ✗ " + line)
     return lines
 
 
@@ -112,7 +116,10 @@ def _sets(preview: Preview, locale: str) -> list[str]:
             ", ".join(t(locale, f"tools.{tool}") for tool in chosen.tools) or t(locale, "template.none"),
         ),
     ]
-    return [f"{t(locale, f'template.sets.{key}')}: {value}" for key, value in facts]
+    return [
+        t(locale, "template.fact", what=t(locale, f"template.sets.{key}"), value=value)
+        for key, value in facts
+    ]
 
 
 def _names(preview: Preview, ids: Sequence[str], locale: str) -> str:

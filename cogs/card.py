@@ -22,6 +22,7 @@ from bot.excerpts import plain
 from bot.greetingdesk import GreetingDesk, edited_card
 from bot.i18n import label, t
 from bot.press import Handler, chosen
+from bot.rights import check_sets_channel
 from bot.shelfcog import SORTS, Panel, ShelfCog
 from bot.texts import Wording
 from bot.venues import base_channel, server, story_parent
@@ -132,6 +133,7 @@ class Cards(
     async def unbind(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         channel = base_channel(interaction)
+        check_sets_channel(interaction)
         await self.bot.bindings.choose(server(interaction).id, channel, "card", None)
         text = t(interaction.locale, "card.unbound", channel=f"<#{channel}>")
         await interaction.followup.send(text, ephemeral=True)
@@ -234,6 +236,7 @@ class Cards(
 
     async def bind_row(self, interaction: discord.Interaction, found: ResourceRow) -> None:
         channel = base_channel(interaction)
+        check_sets_channel(interaction)
         await self.bot.bindings.choose(server(interaction).id, channel, "card", found.id)
         await self.library.touch(found.id)
         key = "card.bound" if channel == interaction.channel_id else "card.bound_parent"

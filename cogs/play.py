@@ -12,7 +12,7 @@ from discord.ext import commands
 from bot import failures, rows
 from bot.choices import CardOption, choice_name, resolve
 from bot.client import Inglenook
-from bot.excerpts import one_line
+from bot.excerpts import one_line, plain
 from bot.i18n import label, t
 from bot.press import Handler, PressCog
 from bot.stories import StoryParent, check_owner, owner_of
@@ -25,6 +25,7 @@ __all__ = ["Play", "setup"]
 
 _CHOICES = 25  # what Discord shows in one list
 _DESCRIPTION = 100  # characters of a line under a choice
+_NAME = 100  # characters of a name in our lines
 
 
 class Play(
@@ -123,7 +124,7 @@ class Play(
         play = await self.bot.stories.here(_channel_id(interaction))
         check_owner(interaction, play)
         await interaction.followup.send(
-            t(interaction.locale, "play.end_confirm", title=play.title),
+            t(interaction.locale, "play.end_confirm", title=plain(play.title, _NAME)),
             view=rows.confirm_row("end-yes", (play.id,), str(interaction.locale)),
             ephemeral=True,
         )
@@ -139,7 +140,10 @@ class Play(
         await self.bot.stage.close(play_id)
         locale = self.bot.stage.locale(channel_id)
         await self.bot.outbox.notice(
-            channel_id, t(locale, "play.ended", title=play.title), key=f"end:{play.id}", play_id=play.id
+            channel_id,
+            t(locale, "play.ended", title=plain(play.title, _NAME)),
+            key=f"end:{play.id}",
+            play_id=play.id,
         )
         await failures.dismiss(interaction)
 
@@ -178,16 +182,18 @@ class Play(
         agent = engine.agents.get(await engine.plays.current_session(play))
         waiting = len(agent.inbox.next_turn) if agent is not None else 0
         lines = [
-            f"### {t(locale, 'play.info_title', title=play.title)}",
-            t(locale, "play.info_cast", name=face.name),
-            t(locale, "play.info_preset", name=preset),
+            f"### {t(locale, 'play.info_title', title=plain(play.title, _NAME))}",
+            t(locale, "play.info_cast", name=plain(face.name, _NAME)),
+            t(locale, "play.info_preset", name=plain(preset, _NAME)),
             t(locale, "play.info_offline")
             if engine.defaults.provider == "narrator"
             else t(locale, "play.info_model", name=engine.defaults.model),
             t(locale, "play.info_exchanges", n=len(path)),
         ]
         if players:
-            lines.append(t(locale, "play.info_players", names=", ".join(players)))
+            lines.append(
+                t(locale, "play.info_players", names=", ".join(plain(name, _NAME) for name in players))
+            )
         if waiting:
             lines.append(t(locale, "play.info_waiting", n=waiting))
         if play.ended_at is not None:

@@ -28,8 +28,9 @@ from bot.presetpanel import (
 )
 from bot.press import Handler, chosen
 from bot.promptdesk import PromptDesk, whole_number
+from bot.rights import check_sets_channel
 from bot.shelfcog import SORTS, Panel, ShelfCog
-from bot.stories import owner_of
+from bot.stories import check_owner, owner_of
 from bot.venues import base_channel, server
 from engine.errors import InputError
 from engine.library import ResourceRow
@@ -212,11 +213,13 @@ class Presets(
         binding = self.bot.bindings.of_channel(interaction.channel_id or channel)
         preset_id = found.id if found is not None else None
         if binding is not None:
+            check_owner(interaction, await self.bot.engine.plays.get(binding.play_id))
             await self.bot.engine.plays.select(
                 binding.play_id, lambda selection: replace(selection, preset_id=preset_id)
             )
             key = "bound_story"
         else:
+            check_sets_channel(interaction)
             await self.bot.bindings.choose(guild.id, channel, "preset", preset_id)
             key = "bound_channel" if channel == interaction.channel_id else "bound_parent"
         name = plain(found.name, 200) if found is not None else ""

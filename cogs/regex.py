@@ -138,7 +138,7 @@ class Regexes(
     @app_commands.describe(scripts=label("commands.regex.options.scripts.description"))
     async def unbind(self, interaction: discord.Interaction, scripts: RegexOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await self.named(interaction, scripts)
+        found = await inuse.to_unbind(self.bot, interaction, "regex", scripts)
         await interaction.followup.send(
             await inuse.unbind(self.bot, interaction, found, self.noun), ephemeral=True
         )

@@ -17,6 +17,7 @@ from bot.handout import hand_out
 from bot.i18n import label, t
 from bot.own import TemplateOption, template_meant
 from bot.press import Handler, PressCog, button, row
+from bot.rights import check_sets_channel
 from bot.sheet import DANGER, PRIMARY
 from bot.stories import check_owner, owner_of
 from bot.templatepanel import TemplateView, missing_lines, template_line, template_panel
@@ -217,6 +218,7 @@ class Templates(
     async def unbind(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         guild, channel = server(interaction), base_channel(interaction)
+        check_sets_channel(interaction)
         bound = (await self.bot.bindings.defaults(guild.id, channel)).template_id is not None
         await self.bot.bindings.choose(guild.id, channel, "template", None)
         key = "template.unbound" if bound else "template.not_bound"
@@ -370,6 +372,7 @@ class Templates(
     async def _bind(self, interaction: discord.Interaction, template: Template) -> None:
         """New stories start with it; a card and a preset that were chosen before make way for its own."""
         guild, channel = server(interaction), base_channel(interaction)
+        check_sets_channel(interaction)
         bindings, chosen = self.bot.bindings, template.selection
         await bindings.choose(guild.id, channel, "template", template.id)
         if chosen.card_id is not None:

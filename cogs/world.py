@@ -21,7 +21,7 @@ from bot.press import Handler, chosen
 from bot.shelfcog import SORTS, Panel, ShelfCog
 from bot.stories import owner_of
 from bot.trialpanel import Scope, trial_panel
-from engine.errors import Conflict, InputError, NotFound, PlayError
+from engine.errors import Conflict, InputError, PlayError
 from engine.library import ResourceRow
 from engine.lore import Book
 from engine.play import Utterance
@@ -154,7 +154,7 @@ class Worlds(
     @app_commands.describe(world=label("commands.world.options.world.description"))
     async def unbind(self, interaction: discord.Interaction, world: BookOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await self.named(interaction, world)
+        found = await inuse.to_unbind(self.bot, interaction, "world_book", world)
         await interaction.followup.send(
             await inuse.unbind(self.bot, interaction, found, self.noun), ephemeral=True
         )
@@ -247,13 +247,11 @@ class Worlds(
 
     async def _here(self, interaction: discord.Interaction) -> discord.ui.LayoutView:
         """The books that are in use here, with a menu to open one."""
-        rows, locale = [], str(interaction.locale)
-        for book_id in await inuse.in_use(self.bot, interaction, "world_book"):
-            try:
-                rows.append(await self.library.get(book_id, owner=_owner(interaction)))
-            except NotFound:
-                continue  # it left the library; a story reads it all the same
+        locale, used = str(interaction.locale), await inuse.in_use(self.bot, interaction, "world_book")
+        rows = [await self.library.row(book_id) for book_id in used]
         binding = self.bot.bindings.of_channel(interaction.channel_id or 0)
+        if binding is None:  # a new story begins without what has left the library
+            rows = [row for row in rows if row.deleted_at is None]
         along = await self._along(binding.play_id, locale) if binding is not None else ()
         return books_panel(rows, locale, in_story=binding is not None, along=along)
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 __all__ = [
+    "DISK_CODES",
     "AgentError",
     "AppendRefused",
     "AssemblyError",

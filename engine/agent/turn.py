@@ -108,7 +108,7 @@ async def _run_steps(
         if empty and ending is not None:
             break
         if empty and step == 1:
-            return {"kind": "completed"}, not inbox.wants_turn
+            return {"kind": "completed"}, False  # what comes until the driver looks again is answered
         token.check()
         session.append("step/start", {"turn": turn, "step": step})
         ending = await _step(session, steps, entry, token)

@@ -120,6 +120,10 @@ class Library:
             raise NotFound("It is not in the library (any more).", id=resource_id)
         return row_of(row)
 
+    async def row(self, resource_id: str) -> ResourceRow:
+        """The row, deleted or not. Raises NotFound when it was never there."""
+        return await self._stock.row(resource_id)
+
     async def list(self, owner: str, kind: Kind | None = None, sort: Sort = "name") -> Sequence[ResourceRow]:
         """The owner's live rows in an order; see `Shelf.list`."""
         return (await self._shelf(owner)).list(kind, sort)

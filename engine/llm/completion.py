@@ -18,11 +18,15 @@ from engine.llm.failure import Failure, LlmFailure, garbled, in_band_failure
 from engine.llm.halves import PayloadReader
 from engine.llm.toolcalls import ToolCalls
 
-__all__ = ["REPLY_LIMIT", "CompletionReader", "read_usage"]
+__all__ = ["BLOCK_LIMIT", "REPLY_LIMIT", "CompletionReader", "read_usage"]
 
 REPLY_LIMIT = 1024 * 1024
 """Characters of one answer, reasoning and tool arguments included: twice what the longest output
 windows (128k tokens) hold. A model that has run away is cut there as if it had hit `max_tokens`."""
+
+BLOCK_LIMIT = 256
+"""Blocks of one answer: no table needs a hundred calls at once, and each would be carried out and logged.
+One more is cut as a text that has run away is, and no call of that answer is carried out."""
 
 # A finish reason is a word; what is longer is a server's mistake.
 REASON_LIMIT = 80
@@ -54,11 +58,12 @@ class CompletionReader:
         self._usage: dict[str, int] | None = None
         self._marker = False  # [DONE] was seen
         self._overlong = False
+        self._crowded = False
 
     @property
     def done(self) -> bool:
         """Nothing that follows can change the answer."""
-        return self._marker or self._overlong
+        return self._marker or self._overlong or self._crowded
 
     @property
     def finish_seen(self) -> bool:
@@ -143,7 +148,7 @@ class CompletionReader:
         calls = delta.get("tool_calls")
         if isinstance(calls, list):
             for fragment in calls:
-                if isinstance(fragment, Mapping):
+                if isinstance(fragment, Mapping) and not self._crowded:
                     self._end_block(out)
                     delta_chunks, size = self._calls.feed(fragment)
                     out += delta_chunks
@@ -186,6 +191,7 @@ class CompletionReader:
 
     def _take_index(self) -> int:
         self._next += 1
+        self._crowded = self._next > BLOCK_LIMIT
         return self._next - 1
 
     def _open(self, kind: str, out: list[Chunk]) -> None:
@@ -217,7 +223,7 @@ class CompletionReader:
 
         The blocks decide between the first two: servers say `stop` after tool calls.
         """
-        if self._reason is None and self._overlong:
+        if self._crowded or (self._reason is None and self._overlong):
             return "max-tokens"
         if self._reason is None and not self._marker:
             return Failure("The model's answer broke off.", "TRANSPORT")

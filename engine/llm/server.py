@@ -187,13 +187,12 @@ async def _first_bytes(exchange: Exchange, patience: _Patience) -> bytes:
 
 
 async def _next_bytes(exchange: Exchange, reader: AnswerReader) -> bytes | None:
-    if reader.done:
-        return await exchange.read(AFTER_DONE_SECONDS)
+    patience = AFTER_DONE_SECONDS if reader.done else AFTER_FINISH_SECONDS if reader.finish_seen else None
     try:
-        return await exchange.read(AFTER_FINISH_SECONDS if reader.finish_seen else None)
+        return await exchange.read(patience)
     except LlmFailure:
-        # A connection that breaks after the finish reason has delivered the whole answer.
-        if reader.finish_seen:
+        # A connection that breaks after the finish reason or the end marker has delivered the whole answer.
+        if reader.finish_seen or reader.done:
             return None
         raise
 

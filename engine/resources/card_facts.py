@@ -34,7 +34,7 @@ _READ = {
 @dataclass(frozen=True, slots=True)
 class CardFacts:
     """`tokens` are pairs of a part and its size, none empty: description, personality, scenario,
-    greeting (the first), examples, instructions, book (what is switched on).
+    greeting (the first), examples, instructions (with the note at a depth), book (what is switched on).
 
     `variables` are the entries that set variables to begin with; `scripts` SillyTavern's regex scripts,
     `helper_scripts` those of the Tavern Helper extension, `risu_scripts` RisuAI's.
@@ -65,13 +65,14 @@ class Compatibility:
 def card_facts(card: Card, estimate: Callable[[str], int]) -> CardFacts:
     """The facts of a card. `estimate` says how many tokens a text takes."""
     book = card.book.entries if card.book else ()
+    note = card.depth_prompt.prompt if card.depth_prompt is not None else ""
     texts = {
         "description": card.description,
         "personality": card.personality,
         "scenario": card.scenario,
         "greeting": card.greetings[0] if card.greetings else "",
         "examples": card.mes_example,
-        "instructions": card.system_prompt + card.post_history_instructions,
+        "instructions": card.system_prompt + card.post_history_instructions + note,
         "book": "".join(entry.content for entry in book if entry.enabled),
     }
     counts = ((part, estimate(text)) for part, text in texts.items() if text)

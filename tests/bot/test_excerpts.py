@@ -47,6 +47,14 @@ def test_markup_shows_as_it_is() -> None:
     assert plain("# Title", 40) == r"\# Title"
 
 
+def test_no_link_can_be_hidden_behind_another() -> None:
+    assert plain("[a](https://b.c) **d** [e](https://f.g)", 60) == (
+        r"\[a](https://b.c) \*\*d\*\* \[e](https://f.g)"
+    )
+    assert plain("https://a.b [c](https://d.e)", 60) == r"https://a.b \[c](https://d.e)"
+    assert plain("x](https://a.b)[c](https://d.e)", 60).count(r"\[") == 1
+
+
 def test_prose_is_shown_without_its_emphasis() -> None:
     assert prose("*The rain* has **followed** you, `Ada`.\nCome in.", 80) == (
         "The rain has followed you, Ada. Come in."

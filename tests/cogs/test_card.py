@@ -205,7 +205,9 @@ async def new_story(scene: Scene, channel: str) -> list[str]:
 async def test_a_bound_card_is_what_new_stories_start_with(scene: Scene) -> None:
     await scene.card("Ada", greetings=("I am Ada.",))
     await scene.card("Bea", greetings=("I am Bea.",))
-    done = await scene.human("Ben").slash("general", "card bind", card="Bea")
+    refused = await scene.human("Ben").slash("general", "card bind", card="Ada")
+    assert refused.text.startswith("Only people who may manage this channel choose")
+    done = await scene.human("Ana").slash("general", "card bind", card="Bea")
     assert done.text == "New stories here start with **Bea**."
     assert await new_story(scene, "general") == ["Bea: I am Bea."]
 

@@ -505,3 +505,20 @@ async def test_words_that_are_told_again_wear_the_personas_face(scene: Scene) ->
     assert again.author == "Vale"
     avatar = scene.wire.world.messages[again.id]["persona"]["avatar"]
     assert avatar is not None
+
+
+async def test_whoever_began_the_story_is_told_that_the_card_calls_them_otherwise(scene: Scene) -> None:
+    # given Ana's story, in which the card speaks to Ana
+    story = await scene.open_story()
+    ana, ben = scene.human("Ana"), scene.human("Ben")
+
+    # when she plays somebody else, and Ben does
+    hers = await ana.slash(story.thread, "persona set", name="Rhea")
+    his = await ben.slash(story.thread, "persona set", name="Bran")
+
+    # then only she is told, and binding it is what helps
+    hint = "The card of this story still calls {{user}} **Ana**. *Bind here* changes that."
+    assert hint in hers.text
+    assert "still calls" not in his.text
+    await ana.slash(story.thread, "persona bind", persona="Rhea")
+    assert "still calls" not in (await ana.slash(story.thread, "persona show")).text

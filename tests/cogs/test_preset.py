@@ -81,8 +81,10 @@ async def test_inside_a_story_a_preset_is_for_the_story(scene: Scene) -> None:
     assert "Write like rain." not in scene.model.calls[-1].system
     await brought(scene)
 
-    # when it is bound inside the story's thread
-    done = await scene.human("Ben").slash(story.thread, "preset bind", preset="rain")
+    # when whoever began it binds it inside the story's thread, and nobody else can
+    refused = await scene.human("Ben").slash(story.thread, "preset bind", preset="rain")
+    assert refused.text == "Only whoever began the story or a moderator may do that."
+    done = await scene.human("Ana").slash(story.thread, "preset bind", preset="rain")
     await story.exchange("Ana", "And now?", "Drip. Drop.")
 
     # then the next answer is written under it, and new stories are not
@@ -125,15 +127,15 @@ async def test_while_an_answer_is_written_the_preset_stays(scene: Scene) -> None
     call = await scene.model.call()
     await call.write("Welcome ")
 
-    # when somebody binds another preset
-    done = await scene.human("Ben").slash(story.thread, "preset bind", preset="Rain")
+    # when she binds another preset
+    done = await scene.human("Ana").slash(story.thread, "preset bind", preset="Rain")
 
     # then it is refused until the answer stands
     assert done.text == "An answer is being written. Stop it or wait a moment."
     await call.write("in.")
     await call.end()
     await story.answered("Welcome in.")
-    again = await scene.human("Ben").slash(story.thread, "preset bind", preset="Rain")
+    again = await scene.human("Ana").slash(story.thread, "preset bind", preset="Rain")
     assert again.text == "This story uses **Rain** from the next answer on."
 
 

@@ -131,12 +131,12 @@ async def test_in_chinese(scene: Scene) -> None:
     shown = await scene.human("Chen").slash(story.thread, "template show", template="The inn")
     assert shown.text.splitlines() == [
         "## The inn",
-        "角色卡: **Mira** · 第 2 个开场白",
-        "预设: **Rain**",
-        "{{user}}: 开始故事的人",
-        "世界书: **Harbour**",
-        "正则列表: 无",
-        "工具: 骰子",
+        "角色卡：**Mira** · 第 2 个开场白",
+        "预设：**Rain**",
+        "{{user}}：开始故事的人",
+        "世界书：**Harbour**",
+        "正则列表：无",
+        "工具：骰子",
     ]
 
 
@@ -330,8 +330,8 @@ async def test_a_template_from_elsewhere_says_what_it_misses(scene: Scene) -> No
     done = await scene.human("Ana").slash("general", "template import", file=file)
     assert done.text.endswith(
         "2 things that it uses are missing, so it cannot be applied:\n"
-        "- ✗ The card `c\\_elsewhere`: was never in this library\n"
-        "- ✗ The world book `w\\_elsewhere`: was never in this library"
+        "- ✗ The card `c_elsewhere`: was never in this library\n"
+        "- ✗ The world book `w_elsewhere`: was never in this library"
     )
 
 

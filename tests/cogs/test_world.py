@@ -113,6 +113,28 @@ async def test_a_long_book_has_pages_and_entries_that_open_after_a_restart(scene
     assert "2/2" in labels_of(back)
 
 
+async def test_an_entry_of_a_long_book_is_found_by_its_words_and_a_page_by_its_number(scene: Scene) -> None:
+    # given a book of forty entries
+    panel = (await brought_book(scene, entries=many(40))).message
+    ana = scene.human("Ana")
+
+    # when Ana looks for what one of them says, and then again
+    await ana.submit(await ana.click(panel, "1/4"), {"text": "text 3"})
+    found = await becomes(ana, panel, "11 entries have “text 3”. The next is Entry 30.")
+    assert "4/4" in labels_of(found)
+    await ana.submit(await ana.click(found, "4/4"), {"text": "KEY7"})
+    found = await becomes(ana, panel, "1 entry has “KEY7”: Entry 07")
+    assert "1/4" in labels_of(found)
+
+    # and for a page, and for what nothing says
+    await ana.submit(await ana.click(found, "1/4"), {"text": "3"})
+    found = await becomes(ana, panel, "Entry 25")
+    assert "3/4" in labels_of(found)
+    await ana.submit(await ana.click(found, "3/4"), {"text": "heron"})
+    found = await becomes(ana, panel, "No entry has “heron”.")
+    assert "3/4" in labels_of(found)
+
+
 async def test_an_entry_tells_everything_that_decides_about_it(scene: Scene) -> None:
     entries = {
         "7": {
@@ -154,7 +176,8 @@ async def test_books_are_listed_searched_and_sorted(scene: Scene) -> None:
     await ana.sees("general", "## 📖 Zoo")
     empty = await scene.human("Chen").slash(scene.human("Chen").direct(), "world list")
     assert (
-        empty.text == "## 世界书\n这里还没有世界书。用 `/世界书 导入` 带一本来，或用 `/世界书 新建` 从头写。"
+        empty.text
+        == "## 世界书\n这里还没有世界书。用 `/world import` 带一本来，或用 `/world create` 从头写。"
     )
 
 
@@ -260,16 +283,20 @@ async def test_a_story_is_not_changed_while_it_writes(scene: Scene) -> None:
 
 async def test_outside_a_story_a_book_is_for_new_ones(scene: Scene) -> None:
     await brought_book(scene)
-    ben = scene.human("Ben")
-    bound = await ben.slash("general", "world bind", world="Town")
+    refused = await scene.human("Ben").slash("general", "world bind", world="Town")
+    assert refused.text.startswith("Only people who may manage this channel choose")
+    ana = scene.human("Ana")
+    bound = await ana.slash("general", "world bind", world="Town")
     assert bound.text == "New stories here use **Town**."
-    assert (await ben.slash("general", "world bind", world="Town")).text == "**Town** is in use here already."
-    here = await ben.slash("general", "world show")
+    assert (await ana.slash("general", "world bind", world="Town")).text == "**Town** is in use here already."
+    here = await ana.slash("general", "world show")
     assert here.text.startswith("## World books of new stories here\n1. **Town** · ")
     story = await scene.open_story()
     await story.exchange("Ana", "What a day.", "Indeed.")
     assert "It always rains." in scene.model.calls[-1].system
-    assert (await ben.slash("general", "world unbind", world="Town")).text == (
+    refused = await scene.human("Ben").slash("general", "world unbind", world="Town")
+    assert refused.text.startswith("Only people who may manage this channel choose")
+    assert (await ana.slash("general", "world unbind", world="Town")).text == (
         "**Town** is not used here any more."
     )
     none = await scene.human("Chen").slash("general", "world show")
@@ -320,3 +347,46 @@ async def test_a_steward_may_change_what_others_brought(scene: Scene) -> None:
     promote(scene, "Ben")
     shown = await scene.human("Ben").slash("general", "world show", world="Town")
     assert "Edit" in labels_of(shown.message)
+
+
+async def test_a_book_that_was_deleted_is_named_where_it_is_still_read_and_can_be_taken_out(
+    scene: Scene,
+) -> None:
+    # given a story that uses a book, which then leaves the library
+    ana, story = scene.human("Ana"), await scene.open_story()
+    await brought_book(scene)
+    await ana.slash(story.thread, "world bind", world="Town")
+    asked = await ana.slash("general", "world delete", world="Town")
+    await ana.click(asked.message, "Delete")
+    await ana.sees("general", "is out of the library.")
+
+    # then the story still reads it, and says so
+    shown = await ana.slash(story.thread, "world show")
+    assert "1. **Town** · deleted from the library" in shown.text
+    assert shown.message.menus == ()
+
+    # when its name is given to be used no more, in any case of letters
+    done = await ana.slash(story.thread, "world unbind", world="town")
+
+    # then it is out
+    assert done.text == "**Town** is not used here any more."
+    assert "None so far." in (await ana.slash(story.thread, "world show")).text
+    again = await ana.slash(story.thread, "world unbind", world="Town")
+    assert again.text.startswith("No world book here is called “Town”.")
+
+
+async def test_of_two_books_of_one_name_the_one_in_use_is_taken_out(scene: Scene) -> None:
+    # given a deleted book in use, and another of its name in the library
+    ana, story = scene.human("Ana"), await scene.open_story()
+    await brought_book(scene)
+    await ana.slash(story.thread, "world bind", world="Town")
+    asked = await ana.slash("general", "world delete", world="Town")
+    await ana.click(asked.message, "Delete")
+    await ana.sees("general", "is out of the library.")
+    await brought_book(scene, entries={})
+
+    # when that name is given
+    await ana.slash(story.thread, "world unbind", world="Town")
+
+    # then the deleted one is out
+    assert "None so far." in (await ana.slash(story.thread, "world show")).text

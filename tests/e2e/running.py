@@ -189,7 +189,7 @@ async def running_bot(
                 await running.stop()
     finally:
         undo()
-    assert running.unexpected == []
+    assert running.unexpected == [], running.unexpected
 
 
 @contextmanager

@@ -227,3 +227,16 @@ async def test_a_slow_bot_gets_no_answer_through_and_nothing_breaks(data_dir: Pa
         scene.model.will_say("Right.")
         await story.press("▶")
         await story.answered("Right.", "2/2")
+
+
+async def test_what_a_card_is_called_shows_as_it_is_and_never_makes_the_top_post_too_long(
+    scene: Scene,
+) -> None:
+    # given a card whose name hides links, with a creator longer than a message
+    name = "[a](https://b.c) *d* [e](https://f.g)"
+    story = await scene.open_story(name, creator="C" * 4_000)
+
+    # then the top post names it letter by letter, and stands
+    top = story.eyes.screen(story.thread)[0].text
+    assert top.startswith(r"## \[a](https://b.c) \*d\* \[e](https://f.g)" + "\n")
+    assert r"Cast: **\[a](https://b.c) \*d\* \[e](https://f.g)** · by CCC" in top

@@ -14,7 +14,7 @@ from engine.ids import new_id
 from engine.llm import chunks
 from engine.llm.adapter import Chunk
 from engine.llm.anthropic.state import replay_state
-from engine.llm.completion import REASON_LIMIT, REPLY_LIMIT
+from engine.llm.completion import BLOCK_LIMIT, REASON_LIMIT, REPLY_LIMIT
 from engine.llm.failure import Failure, LlmFailure, garbled, in_band_failure
 from engine.llm.halves import PayloadReader
 
@@ -58,10 +58,11 @@ class MessageReader:
         self._reason: str | None = None
         self._marker = False  # message_stop was seen
         self._overlong = False
+        self._crowded = False
 
     @property
     def done(self) -> bool:
-        return self._marker or self._overlong
+        return self._marker or self._overlong or self._crowded
 
     @property
     def finish_seen(self) -> bool:
@@ -93,6 +94,8 @@ class MessageReader:
             return None
         out: list[Chunk] = []
         for index, block in enumerate(content):
+            if self._crowded:
+                break
             self._start({"index": index, "content_block": block}, out)
             self._stop({"index": index}, out)
         self._message(payload)
@@ -235,6 +238,7 @@ class MessageReader:
     def _opened(self, block: _Block) -> Chunk:
         block.index = self._next
         self._next += 1
+        self._crowded = self._next > BLOCK_LIMIT
         self._entries.append(block.entry)
         return chunks.block_start(block.index, block.kind)
 
@@ -253,7 +257,7 @@ class MessageReader:
     def _ending(self) -> str | Failure:
         """`stop`, `tool-calls` or `max-tokens`, or why it is none of them. The blocks decide between
         the first two."""
-        if self._reason is None and self._overlong:
+        if self._crowded or (self._reason is None and self._overlong):
             return "max-tokens"
         if self._reason is None and not self._marker:
             return Failure("The model's answer broke off.", "TRANSPORT")

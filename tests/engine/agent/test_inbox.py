@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.agent import Inbox
+from engine.agent import Inbox, TurnResult
 from engine.agent.inbox import SPLICED
 from engine.cancel import CancelCause, CancelToken
 from engine.errors import AgentError, AppendRefused, SessionCorrupt
@@ -473,3 +473,17 @@ async def test_a_cancel_without_keeping_cancels_the_queue() -> None:
     await agent.when_idle()
     assert order(agent.session)[-4:] == ["cancel", "assistant/attempt", "step/end", "turn/end aborted"]
     assert len(world.adapter.requests) == 1
+
+
+async def test_words_that_come_while_an_empty_turn_ends_are_answered() -> None:
+    world = World(says("one"))
+    agent = await world.agents.create("s")
+
+    async def speak(session_id: str, result: TurnResult) -> None:
+        if result.turn == 1:
+            agent.followup(u("hi"))
+
+    world.on("agent/turn-ended", speak)
+    agent.wake()
+    await agent.when_idle()
+    assert world.adapter.requests == [["system:You are Ada.", "user:hi"]]

@@ -11,8 +11,21 @@ from typing import Any
 
 import pytest
 
+from engine.codec import dumps
 from engine.llm import Chunk
-from tests.engine.llm.server import DONE, adapter, part, reason_of, replies, run, serve, text_of
+from engine.session import BlockAssembler
+from tests.engine.llm.server import (
+    DONE,
+    adapter,
+    ask,
+    claude,
+    part,
+    reason_of,
+    replies,
+    run,
+    serve,
+    text_of,
+)
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
 CLOSE = b"connection: close\r\n\r\n"
@@ -143,11 +156,43 @@ async def test_a_million_events_of_nothing_do_not_stop_the_answer() -> None:
     assert (text_of(chunks), reason_of(chunks)) == ("Hello", {"kind": "stop"})
 
 
-async def test_ten_thousand_tool_calls() -> None:
-    call = {"index": 0, "id": "", "function": {"name": "dice", "arguments": "{}"}}
-    pieces = b"".join(
-        part(tool_calls=[call | {"index": number, "id": f"c{number}"}]) for number in range(10_000)
-    )
-    chunks = await answered(HEAD + CLOSE + pieces + part(finish="tool_calls") + DONE)
-    ids = {chunk["block"]["id"] for chunk in chunks if chunk["type"] == "block-end"}
-    print(len(ids), reason_of(chunks))
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_ten_thousand_tool_calls(at_once: bool) -> None:
+    """Text that came before them stands; none of the calls does, as in an answer that was cut off."""
+    calls = [
+        {"index": number, "id": f"c{number}", "function": {"name": "dice", "arguments": "{}"}}
+        for number in range(10_000)
+    ]
+    pieces = part(tool_calls=calls) if at_once else b"".join(part(tool_calls=[call]) for call in calls)
+    chunks = await answered(HEAD + CLOSE + part("Look: ") + pieces + part(finish="tool_calls") + DONE)
+    assert reason_of(chunks) == {"kind": "max-tokens"}
+    blocks = BlockAssembler()
+    for chunk in chunks:
+        blocks.add(chunk)
+    assert blocks.blocks() == [{"type": "text", "text": "Look: "}]
+    assert len(chunks) < 1000
+
+
+async def test_a_whole_answer_of_ten_thousand_tool_calls() -> None:
+    calls = [{"id": f"c{n}", "function": {"name": "dice", "arguments": "{}"}} for n in range(10_000)]
+    message = {"role": "assistant", "content": "Look: ", "tool_calls": calls}
+    body = dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    chunks = await answered(HEAD + CLOSE + body)
+    assert reason_of(chunks) == {"kind": "max-tokens"}
+    assert len(chunks) < 1000
+
+
+async def test_ten_thousand_tool_calls_in_the_other_protocol() -> None:
+    def event(kind: str, **fields: Any) -> bytes:
+        return b"data: " + dumps({"type": kind, **fields}) + b"\n\n"
+
+    pieces = event("message_start", message={"usage": {"input_tokens": 1}})
+    for number in range(10_000):
+        block = {"type": "tool_use", "id": f"c{number}", "name": "dice", "input": {}}
+        pieces += event("content_block_start", index=number, content_block=block)
+        pieces += event("content_block_stop", index=number)
+    pieces += event("message_delta", delta={"stop_reason": "tool_use"}) + event("message_stop")
+    async with serve(replies(pieces)) as server:
+        chunks = await run(claude(server.url), ask(provider="anthropic", max_tokens=100))
+    assert reason_of(chunks)["kind"] == "max-tokens"
+    assert len(chunks) < 1000

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.errors import NotFound, PlayError, StorageError
+from engine.hooks import Next, Scope
 from tests.engine.play.table import OWNER, Pause, Table, breaking, fails, utterance
 
 PRESET = b"""{"temperature": 1.3, "openai_max_tokens": 77, "prompts": [
@@ -366,6 +367,44 @@ async def test_what_was_said_in_failed_turns_belongs_to_the_next_answered_exchan
     assert await table.path(play) == [(["a", "b", "c"], "Answer 1.")]
     ended = [(e.reason["kind"], e.node_id is not None) for e in table.ended]
     assert ended == [("error", False), ("error", False), ("completed", True)]
+
+
+def break_once(table: Table) -> None:
+    """The next turn fails before its words are in the history."""
+    left = [1]
+
+    async def fail(payload: object, proceed: Next) -> Any:
+        if left.pop() if left else 0:
+            raise RuntimeError("no lore today")
+        return await proceed()
+
+    table.engine.hooks.on("system-prompt/assemble", fail, owner=Scope("test"))
+
+
+async def test_words_that_a_turn_failed_on_before_its_request_are_answered_with_the_next(
+    table: Table,
+) -> None:
+    play = await table.begin()
+    break_once(table)
+    await table.tell(play, "a")
+    assert (await table.path(play), len(table.voice.requests)) == ([], 0)
+    await table.tell(play, "b")
+    assert await table.path(play) == [(["a", "b"], "Answer 1.")]
+    # a queue behind such a turn is no different
+    break_once(table)
+    await table.tell(play, "c", "d")
+    assert (await table.path(play))[1:] == [(["c", "d"], "Answer 2.")]
+
+
+async def test_words_that_a_turn_failed_on_before_its_request_can_be_said_again(table: Table) -> None:
+    play = await table.begin()
+    break_once(table)
+    await table.tell(play, "a")
+    await table.plays.retry(play, await table.head(play))
+    await table.settle(play)
+    assert await table.path(play) == [(["a"], "Answer 1.")]
+    await table.tell(play, "b")
+    assert await table.path(play) == [(["a"], "Answer 1."), (["b"], "Answer 2.")]
 
 
 async def test_one_node_an_exchange_however_often_the_tree_is_brought_up_to_date(table: Table) -> None:

@@ -24,13 +24,14 @@ def test_sizes_are_counted_by_part_and_empty_parts_left_out() -> None:
                 group_only_greetings=["all"],
                 system_prompt="s",
                 post_history_instructions="p",
+                extensions={"depth_prompt": {"prompt": "nnn", "depth": 2, "role": "system"}},
                 character_book={"entries": entries},
                 tags=None,
             )
         ),
         len,
     )
-    assert facts.tokens == (("description", 2), ("greeting", 1), ("instructions", 2), ("book", 4))
+    assert facts.tokens == (("description", 2), ("greeting", 1), ("instructions", 5), ("book", 4))
     assert (facts.greetings, facts.group_greetings) == (2, 1)
     assert (facts.entries, facts.entries_on, facts.variables) == (2, 1, ("x [INITVAR] start",))
     assert facts.warnings == 0
