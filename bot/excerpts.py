@@ -11,6 +11,7 @@ from bot.markdown import is_grapheme_border
 __all__ = ["clip", "one_line", "plain", "prose", "size"]
 
 _ELLIPSIS = "…"
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")  # a masked link
 _EMPHASIS = re.compile(r"[*`]+|__|~~|\|\|")
 _WORD = 20  # code points; what is longer without a space is no word of a Western language
 _GRAPHEME = 32  # code points; the longest emoji in use have 10, and text made to hurt is cut anyway
@@ -49,10 +50,18 @@ def one_line(text: str, chars: int) -> str:
 
 def plain(text: str, chars: int) -> str:
     """One line of somebody else's text that shows as it is: its markup is escaped."""
-    # Of several links discord.py escapes the first alone, and no markup between them; nobody's name
-    # may put a link under our own words.
-    escaped = discord.utils.escape_markdown(one_line(text, chars).replace("[", "\0"))
-    return escaped.replace("\0", r"\[")
+    line = one_line(text, chars)
+    parts, end = [], 0
+    for link in _LINK.finditer(line):
+        parts += [_escaped(line[end : link.start()]), r"\[", _escaped(link[1]), f"]({link[2]})"]
+        end = link.end()
+    return "".join([*parts, _escaped(line[end:])])
+
+
+def _escaped(text: str) -> str:
+    # Of several links discord.py escapes the first alone, so none are left to it; nobody's name may put a
+    # link under our own words.
+    return discord.utils.escape_markdown(text.replace("](", "]\0")).replace("\0", r"\(")
 
 
 def prose(text: str, chars: int) -> str:

@@ -8,6 +8,7 @@ introduces the greeting. Source: spec tavern 5, seed 003, decisions 13, 14 and 1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -41,6 +42,7 @@ from engine.tavern.texts import Texts, greeting_text
 __all__ = ["call_parameters", "compile_profile", "lore_of"]
 
 _JOINT: Final = "\n\n"
+_ORIGINAL = re.compile(r"\{\{\s*original\s*\}\}", re.IGNORECASE)
 _FORBIDDEN: Final = {
     "main": "CHARACTER_SYSTEM_OVERRIDE_FORBIDDEN",
     "jailbreak": "CHARACTER_PHI_OVERRIDE_FORBIDDEN",
@@ -198,14 +200,16 @@ class _Renderer:
         if not wanted:
             return
         self._approximate(prompt)
-        original = self._evaluated(prompt.content, name)
-        if text and preferred and prompt.forbid_overrides:
-            self.notes.info(_FORBIDDEN[name], "The preset keeps its own text; the card's is not used.", name)
-        elif text and preferred:
+        taken = bool(text and preferred and not prompt.forbid_overrides)
+        # What nobody will read must not use up a field that it names.
+        original = self._evaluated(prompt.content, name) if not taken or _ORIGINAL.search(text) else ""
+        if taken:
             if name == "jailbreak":
                 self._phi_note()
             self._add("character", name, self._evaluated(text, name, original=original))
             return
+        if text and preferred:
+            self.notes.info(_FORBIDDEN[name], "The preset keeps its own text; the card's is not used.", name)
         self._add("preset", name, original)
 
     def _card_text(self, name: str) -> tuple[str, bool]:

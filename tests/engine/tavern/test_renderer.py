@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.errors import ResourceError
@@ -469,6 +469,7 @@ prompts = st.lists(
 
 
 @given(prompts, st.sampled_from(["", "MINE {{original}}", "MINE {{description}}"]), st.booleans())
+@example([Prompt("main", content="{{persona}}")], "MINE {{description}}", True)
 def test_every_field_is_there_at_most_once_wherever_it_is_asked_for(
     chosen: list[Prompt], own: str, prefer: bool
 ) -> None:
