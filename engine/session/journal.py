@@ -195,6 +195,9 @@ class Journal:
         self._closed = True
         if self._opening:
             await asyncio.wait(set(self._opening.values()))
+        if self._closing:
+            # One that has begun already may fail of a trouble that is over by now; it is tried again below.
+            await asyncio.wait(set(self._closing.values()))
         failures: list[Exception] = []
         for session_id in list(self._writers):
             try:

@@ -199,6 +199,20 @@ async def test_who_asks_whether_it_is_safe_now_is_not_told_of_the_past() -> None
     await process.journal.aclose()
 
 
+async def test_a_close_that_fails_while_the_journal_is_closed_is_tried_again(process: Process) -> None:
+    session = await process.journal.create("s")
+    say(session, "u")
+    process.store.faults.append(StorageError("the disk is full"))
+    closing = asyncio.ensure_future(process.journal.close("s"))
+    await asyncio.sleep(0)
+
+    await process.journal.aclose()
+
+    with pytest.raises(StorageError):
+        await closing
+    assert await process.stored("s") == ["user/message"]
+
+
 async def test_flushes_at_the_same_time_write_each_event_once(process: Process) -> None:
     session = await process.journal.create("s")
     process.store.delay = 0.001
