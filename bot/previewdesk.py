@@ -1,0 +1,76 @@
+"""What the model would be sent, for whoever may see it; what of a persona is private is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import discord
+
+from bot.press import Handler
+from bot.promptpanel import prompt_panel, redacted
+from bot.stories import Stories, check_owner, owner_of
+from bot.strategypanel import strategy_name
+from engine.assembler import AssemblyStore, KeptStrategy, Strategy
+from engine.errors import PlayError
+from engine.host import Engine
+from engine.play import Playthrough
+from engine.strategies import APPLIED, Preview
+
+__all__ = ["PreviewDesk", "led_story"]
+
+
+async def led_story(interaction: discord.Interaction, stories: Stories) -> Playthrough:
+    """The story here, for whoever began it and for moderators. Raises PlayError PLAY_NONE_HERE,
+    PLAY_OWNER_ONLY."""
+    if interaction.channel_id is None:
+        raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
+    play = await stories.here(interaction.channel_id)
+    check_owner(interaction, play)
+    return play
+
+
+class PreviewDesk:
+    """Previews of the story in whose channel one is."""
+
+    def __init__(self, engine: Engine, stories: Stories, strategies: AssemblyStore) -> None:
+        self._engine = engine
+        self._stories = stories
+        self._strategies = strategies
+
+    def presses(self) -> Mapping[str, Handler]:
+        """For `PressCog.presses_served`."""
+        return {"strategy-preview": self._pressed}
+
+    async def show(self, interaction: discord.Interaction, kept: KeptStrategy | None = None) -> None:
+        """With a strategy of the library, or with what the story uses; the interaction was deferred."""
+        play, locale = await led_story(interaction, self._stories), str(interaction.locale)
+        if kept is not None:
+            preview = await self._engine.preview(play.id, strategy=kept.strategy)
+            await self._send(interaction, play, preview, strategy_name(kept, locale), kept.id)
+            return
+        preview = await self._engine.preview(play.id, strategy=APPLIED)
+        used = preview.strategy
+        name = strategy_name(KeptStrategy(used.id, used.strategy), locale) if used is not None else ""
+        await self._send(interaction, play, preview, name, "")
+
+    async def try_out(
+        self, interaction: discord.Interaction, strategy: Strategy, name: str, strategy_id: str
+    ) -> None:
+        """With a strategy that need not be saved. `name` is fit for Markdown."""
+        play = await led_story(interaction, self._stories)
+        preview = await self._engine.preview(play.id, strategy=strategy)
+        await self._send(interaction, play, preview, name, strategy_id)
+
+    async def _pressed(self, interaction: discord.Interaction, strategy_id: str = "") -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        owner = owner_of(interaction.guild, interaction.user.id)
+        await self.show(interaction, await self._strategies.get(owner, strategy_id) if strategy_id else None)
+
+    async def _send(
+        self, interaction: discord.Interaction, play: Playthrough, preview: Preview, name: str, again: str
+    ) -> None:
+        locale = str(interaction.locale)
+        if str(interaction.user.id) != play.created_by:
+            preview = redacted(preview, locale)
+        view, file = prompt_panel(preview, name, again, locale)
+        await interaction.followup.send(view=view, file=file, ephemeral=True)
