@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import discord
 
@@ -71,6 +71,14 @@ class PreviewDesk:
     ) -> None:
         locale = str(interaction.locale)
         if str(interaction.user.id) != play.created_by:
-            preview = redacted(preview, locale)
+            preview = redacted(preview, await self._private(play, interaction.user.id), locale)
         view, file = prompt_panel(preview, name, again, locale)
         await interaction.followup.send(view=view, file=file, ephemeral=True)
+
+    async def _private(self, play: Playthrough, reader: int) -> Sequence[str]:
+        """What the personas at the table say of people, but for the reader's own."""
+        request = await self._engine.profiles.request(await self._engine.journal.look(play.head.session_id))
+        at_table = [*request.players, *([request.persona] if request.persona is not None else [])]
+        own = await self._engine.library.personas.list(str(reader))
+        theirs = {stored.persona.description for stored in own}
+        return [persona.description for persona in at_table if persona.description not in theirs]

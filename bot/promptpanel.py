@@ -5,6 +5,7 @@ The bar shows whose words take how much; under it stand the messages in their or
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,8 @@ _ENDS = 3  # … of a long conversation those at either end
 _BLOCKS = 7  # parts of one message
 _REMARKS = 6
 _NAMES = 8  # of what one remark is about
+_MACRO = re.compile(r"\{\{.*?\}\}|<[A-Za-z]{3,8}>|\n", re.DOTALL)
+_TELLING = 3  # characters: less than that tells nothing
 _WHOLE = 900_000  # code points of the file
 
 
@@ -49,30 +52,38 @@ def prompt_panel(
     return view, text_file(_details(preview, name, locale), FILE)
 
 
-def redacted(preview: Preview, locale: str) -> Preview:
-    """Without what a persona says of somebody: for readers whose story it is not."""
-    secrets = {
-        block.text.strip()
-        for message in preview.messages
-        for block in message.blocks
-        if block.module == "persona" and block.text.strip()
+def redacted(preview: Preview, descriptions: Iterable[str], locale: str) -> Preview:
+    """Without what personas say of people: for readers whose story it is not.
+
+    What stands between the macros of a description is looked for wherever it may have come: in a part of its
+    own, in the list of players, in a text of the preset that names it. Rather too much is left out than too
+    little.
+    """
+    pieces = {
+        piece.strip()
+        for text in descriptions
+        for piece in _MACRO.split(text)
+        if len(piece.strip()) >= _TELLING
     }
-    if not secrets:
-        return preview
+    secrets = sorted(pieces, key=len, reverse=True)
     mark = t(locale, "prompt.private")
 
     def without(text: str) -> str:
-        for secret in sorted(secrets, key=len, reverse=True):
+        for secret in secrets:
             text = text.replace(secret, mark)
         return text
 
     def block(each: PreviewBlock) -> PreviewBlock:
-        return replace(each, text=without(each.text))
+        return replace(each, text=mark if each.module == "persona" else without(each.text))
 
-    messages = tuple(
-        replace(each, text=without(each.text), blocks=tuple(map(block, each.blocks)))
-        for each in preview.messages
-    )
+    def message(each: PreviewMessage) -> PreviewMessage:
+        text = each.text
+        for part in each.blocks:
+            if part.module == "persona" and part.text:
+                text = text.replace(part.text, mark)
+        return replace(each, text=without(text), blocks=tuple(map(block, each.blocks)))
+
+    messages = tuple(map(message, preview.messages))
     return replace(preview, messages=messages, contexts=tuple(map(block, preview.contexts)))
 
 

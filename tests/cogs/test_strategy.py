@@ -479,23 +479,44 @@ async def test_the_preview_has_all_of_it_in_its_order(scene: Scene) -> None:
 
 
 async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: Scene) -> None:
-    # given Ana's story, bound to a persona of hers
+    # given Ana's story with a preset that tells her persona, and Chen at the table with one of their own
     story = await scene.open_story()
-    ana, ben = scene.human("Ana"), scene.human("Ben")
-    await ana.slash(story.thread, "persona set", name="Vale", description="Vale hides a silver key.")
+    ana, ben, chen = scene.human("Ana"), scene.human("Ben"), scene.human("Chen")
+    await ana.slash(
+        story.thread, "persona set", name="Vale", description="Vale hides a silver key from {{char}}."
+    )
     await ana.slash(story.thread, "persona bind")
+    await chen.slash(story.thread, "persona set", name="Qi", description="Qi fears the sea.")
+    prompts = [
+        {"identifier": "main", "role": "system", "content": "About {{user}}: {{persona}}"},
+        {"identifier": "personaDescription", "marker": True},
+        {"identifier": "chatHistory", "marker": True},
+    ]
+    order = [{"character_id": 100001, "order": [{**p, "enabled": True} for p in prompts]}]
+    file = Upload("P.json", json.dumps({"prompts": prompts, "prompt_order": order}).encode())
+    await ana.slash(story.thread, "preset import", file=file)
+    await ana.slash(story.thread, "preset bind", preset="P")
+    await story.exchange("Ana", "Hello.", "Welcome.")
+    await story.exchange("Chen", "Hello.", "Welcome again.")
 
-    # then she sees what it says, and a player nothing
-    hers = await ana.slash(story.thread, "strategy preview")
-    assert "Vale hides a silver key." in content_of(scene.wire, hers.message.raw)
+    # then she sees what they say, and a player nothing
+    hers = content_of(scene.wire, (await ana.slash(story.thread, "strategy preview")).message.raw)
+    assert "Vale hides a silver key from Mira." in hers
+    assert "Qi fears the sea." in hers
     refused = await ben.slash(story.thread, "strategy preview")
     assert refused.text == "Only whoever began the story or a moderator may do that."
 
-    # and a moderator everything but that
+    # and a moderator everything but that, with a strategy and without
     moderate(scene, "Ben")
+    for name in ("Preset's slots first", "Roles first"):
+        his = await ben.slash(story.thread, "strategy preview", strategy=name)
+        text = content_of(scene.wire, his.message.raw) + his.text
+        assert "silver key" not in text and "fears the sea" not in text
+        assert "[somebody's persona]" in text
+    await ana.slash(story.thread, "strategy off")
     his = await ben.slash(story.thread, "strategy preview")
-    text = content_of(scene.wire, his.message.raw)
-    assert "silver key" not in text + his.text
+    text = content_of(scene.wire, his.message.raw) + his.text
+    assert "silver key" not in text and "fears the sea" not in text
     assert "[somebody's persona]" in text
 
 
