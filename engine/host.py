@@ -18,7 +18,7 @@ from engine.play.exchange import spoken_message
 from engine.resources import Preset
 from engine.session import Journal, Sessions, StrictValidator, offload_images
 from engine.storage import EventTable, Store
-from engine.strategies import APPLIED, Preview, Previews, Strategies, Wanted
+from engine.strategies import APPLIED, ActualRequest, ActualRequests, Preview, Previews, Strategies, Wanted
 from engine.table import Shelf, ShelfSource, Toolbox
 from engine.tavern import (
     LoreTrial,
@@ -73,6 +73,7 @@ class Engine:
     trials: LoreTrials
     strategies: Strategies
     previews: Previews
+    requests: ActualRequests
     defaults: CallConfig
     clock: Callable[[], int]
     _closing: AsyncExitStack
@@ -153,6 +154,7 @@ class Engine:
                 profiles=profiles,
                 trials=LoreTrials(journal, profiles),
                 strategies=strategies,
+                requests=ActualRequests(journal, hooks, strategies, owner),
                 previews=Previews(journal, prompt, strategies, sections, parameters, scripts, model),
                 defaults=settings.defaults,
                 clock=clock,
@@ -210,6 +212,11 @@ class Engine:
         play = await self.plays.get(play_id)
         said = [spoken_message(words, "preview")] if words is not None else []
         return await self.previews.of(play.head.session_id, said, strategy)
+
+    async def actual_request(self, play_id: str) -> ActualRequest | None:
+        """The newest request of a story's head, as its log proves it; None when it has sent none."""
+        play = await self.plays.get(play_id)
+        return await self.requests.of(play.head.session_id)
 
     async def persona_name(self, user_id: int | str, fallback: str) -> str:
         """Who a person plays: the name of their persona, else `fallback`."""

@@ -23,7 +23,7 @@ from engine.strategies.service import APPLIED, LastAssembly, Strategies, Wanted,
 from engine.tavern import Compilation, ModelFacts, PresetParameters, ProfileSection, ScriptRunner
 from engine.tavern.compilation import PART
 
-__all__ = ["Preview", "PreviewBlock", "PreviewMessage", "Previews"]
+__all__ = ["Preview", "PreviewBlock", "PreviewMessage", "Previews", "labelled_part"]
 
 UNSAVED = ""
 """The id of a strategy that is in no library (yet)."""
@@ -226,10 +226,16 @@ def _block(node: Node, text: str) -> PreviewBlock:
     )
 
 
+def labelled_part(part: Part) -> tuple[str, str]:
+    """(name, source) of a part that no strategy placed."""
+    if not part.name.startswith(f"{PART}:"):
+        return part.name, "native-system"
+    _, _, _, module, label = part.name.split(":", 4)
+    return label, module
+
+
 def _official(part: Part) -> PreviewBlock:
-    module, label = "native-system", part.name
-    if part.name.startswith(f"{PART}:"):
-        _, _, _, module, label = part.name.split(":", 4)
+    label, module = labelled_part(part)
     return PreviewBlock(label, part.text, estimate_tokens(part.text), module=module)
 
 

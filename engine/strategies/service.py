@@ -46,7 +46,7 @@ from engine.tavern import Compilation, ProfileSection, ScriptRunner, Section
 from engine.tavern.compilation import PART
 from engine.tavern.variables import changes_of
 
-__all__ = ["APPLIED", "LastAssembly", "Strategies", "Wanted", "contributed"]
+__all__ = ["APPLIED", "LastAssembly", "Strategies", "Told", "Wanted", "contributed"]
 
 log = structlog.get_logger(__name__)
 
@@ -72,6 +72,15 @@ class LastAssembly:
     compilation: Compilation
     diagnostics: tuple[JsonObject, ...]
     turn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the newest step of a session was told: the prompt as it was accepted, and what a strategy made of
+    it; None where none is applied."""
+
+    assembly: Assembly
+    made: LastAssembly | None
 
 
 @dataclass(slots=True)
@@ -104,6 +113,7 @@ class Strategies:
         self._choices: dict[tuple[str, bool], _Choice] = {}
         self._tried: dict[int, Applied | None] = {}
         self._last: OrderedDict[str, LastAssembly] = OrderedDict()
+        self._told: dict[str, Told] = {}
         # outermost: what other parts of the program make of the prompt and the step is what is placed
         hooks.on("system-prompt/assemble", self._assembled, owner=owner, prepend=True)
         hooks.on("agent/pre-step", self._pre_step, owner=owner, prepend=True)
@@ -146,6 +156,10 @@ class Strategies:
         """The assembly of the session's last step, for those who want to see what came of it and why."""
         return self._last.get(session_id)
 
+    def told(self, session_id: str) -> Told | None:
+        """What the newest step of a session that is live was told."""
+        return self._told.get(session_id)
+
     # -- one assembly ----------------------------------------------------------------------------------
 
     async def placed(self, context: AssembleContext) -> bool:
@@ -156,6 +170,8 @@ class Strategies:
         else:
             applied = await self.current(context.session.id)
         self._choices[_slot(context)] = _Choice(context, applied)
+        if applied is None and context.scope is not None:
+            self._last.pop(context.session.id, None)
         return applied is not None
 
     @contextmanager
@@ -174,7 +190,12 @@ class Strategies:
 
     async def _assembled(self, proposal: tuple[Assembly, AssembleContext], proceed: Next) -> Assembly:
         context = proposal[1]
-        accepted: Assembly = await proceed()
+        accepted = await self._placed_parts(context, await proceed())
+        if context.scope is not None:
+            self._told[context.session.id] = Told(accepted, self.made(context))
+        return accepted
+
+    async def _placed_parts(self, context: AssembleContext, accepted: Assembly) -> Assembly:
         choice = self._choices.get(_slot(context))
         if choice is None or choice.context is not context or choice.applied is None:
             return accepted
@@ -270,7 +291,7 @@ class Strategies:
 
     async def _pre_step(self, step: PreStep, proceed: Next) -> Decision:
         decision: Decision = await proceed()
-        choice = self._choices.pop((step.session.id, True), None)
+        choice = self._choices.get((step.session.id, True))
         if decision.kind != "enter" or choice is None or choice.made is None:
             return decision
         outcome = choice.made.outcome
@@ -284,6 +305,7 @@ class Strategies:
     def _disposed(self, session_id: str) -> None:
         for running in (True, False):
             self._choices.pop((session_id, running), None)
+        self._told.pop(session_id, None)
 
 
 def contributed(

@@ -19,7 +19,7 @@ from aiohttp import web
 from bot.settings import ModelSettings
 from engine.codec import dumps
 
-__all__ = ["Call", "Model", "serving"]
+__all__ = ["REMINDER", "Call", "Model", "serving"]
 
 Script: TypeAlias = Callable[["Call"], Awaitable[None]]
 
