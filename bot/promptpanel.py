@@ -18,9 +18,10 @@ from bot.handout import text_file
 from bot.i18n import FALLBACK, catalogue, language, t
 from bot.press import button
 from bot.sheet import Layout, Sheet
-from engine.strategies import Preview, PreviewBlock, PreviewMessage
+from engine.llm import CallConfig
+from engine.strategies import ActualRequest, Preview, PreviewBlock, PreviewMessage
 
-__all__ = ["FILE", "prompt_panel", "redacted", "remark_lines"]
+__all__ = ["FILE", "as_preview", "prompt_panel", "redacted", "remark_lines"]
 
 FILE = "prompt.md"
 _BAR = 12  # squares: what a phone shows in one line
@@ -31,25 +32,56 @@ _BLOCKS = 7  # parts of one message
 _REMARKS = 6
 _NAMES = 8  # of what one remark is about
 _MACRO = re.compile(r"\{\{.*?\}\}|<[A-Za-z]{3,8}>|\n", re.DOTALL)
+_ABOUT = "\nAbout "  # how the list of who is at the table goes on to what they are like
 _TELLING = 3  # characters: less than that tells nothing
 _WHOLE = 900_000  # code points of the file
 
 
 def prompt_panel(
-    preview: Preview, name: str, strategy_id: str, locale: str, note: str = ""
+    preview: Preview, name: str, strategy_id: str, locale: str, *, sent_at: int | None = None
 ) -> tuple[Layout, discord.File]:
-    """The panel and its file. `name` is that of the strategy, fit for Markdown; empty without one."""
-    sheet = Sheet()
-    sheet.text("\n".join(filter(None, [note, *_head(preview, name, locale)])), 1_200)
+    """The panel and its file. `name` is that of the strategy, fit for Markdown; empty without one.
+    `sent_at` (epoch ms) is when it was sent, if it is not only what would be."""
+    sheet, head = Sheet(), _head(preview, name, sent_at, locale)
+    sheet.text("\n".join(head), 1_200)
     sheet.text(_budget(preview, locale), 1_400)
     sheet.text("\n".join(_messages(preview.messages, locale)), 4_400)
     worth = [remark for remark in preview.diagnostics if remark.get("severity") != "info"]
     sheet.text(_remarks(worth, locale), 1_700)
-    again = [strategy_id] if strategy_id else []
-    sheet.row(button("strategy-preview", *again, label=t(locale, "button.again")))
+    if sent_at is None:
+        again = [strategy_id] if strategy_id else []
+        sheet.row(
+            button("strategy-preview", *again, label=t(locale, "button.again")),
+            button("strategy-sent", label=t(locale, "button.sent")),
+        )
+    else:
+        sheet.row(button("strategy-preview", label=t(locale, "button.next_one")))
     view = sheet.layout()
     view.add_item(discord.ui.File[Any](f"attachment://{FILE}"))
-    return view, text_file(_details(preview, name, locale), FILE)
+    return view, text_file(_details(preview, head, locale), FILE)
+
+
+def as_preview(sent: ActualRequest) -> Preview:
+    """What was sent, to be shown as what would be."""
+    config = sent.config
+    return Preview(
+        strategy=None,
+        messages=sent.messages,
+        contexts=(),
+        parameters=CallConfig(
+            str(config.get("provider", "")),
+            str(config.get("model", "")),
+            reasoning_effort=config.get("reasoningEffort"),
+            temperature=config.get("temperature"),
+            max_tokens=config.get("maxTokens"),
+        ),
+        diagnostics=(),
+        tokens=sent.tokens,
+        window=None,
+        max_response=None,
+        added_bytes=0,
+        max_bytes=0,
+    )
 
 
 def redacted(preview: Preview, descriptions: Iterable[str], locale: str) -> Preview:
@@ -74,13 +106,21 @@ def redacted(preview: Preview, descriptions: Iterable[str], locale: str) -> Prev
         return text
 
     def block(each: PreviewBlock) -> PreviewBlock:
-        return replace(each, text=mark if each.module == "persona" else without(each.text))
+        return replace(each, text=without(shown(each)))
+
+    def shown(each: PreviewBlock) -> str:
+        if each.module == "persona":
+            return mark
+        if each.module == "cast":
+            names, about, _ = each.text.partition(_ABOUT)
+            return f"{names}\n{mark}" if about else names
+        return each.text
 
     def message(each: PreviewMessage) -> PreviewMessage:
         text = each.text
         for part in each.blocks:
-            if part.module == "persona" and part.text:
-                text = text.replace(part.text, mark)
+            if part.text:
+                text = text.replace(part.text, shown(part))
         return replace(each, text=without(text), blocks=tuple(map(block, each.blocks)))
 
     messages = tuple(map(message, preview.messages))
@@ -129,8 +169,10 @@ def _fact(fact: str, value: object, locale: str) -> str:
     return plain(text, 80)
 
 
-def _head(preview: Preview, name: str, locale: str) -> list[str]:
-    title = f"## {t(locale, 'prompt.title')}"
+def _head(preview: Preview, name: str, sent_at: int | None, locale: str) -> list[str]:
+    title = f"## {t(locale, 'prompt.title' if sent_at is None else 'prompt.sent_title')}"
+    if sent_at is not None:
+        title += f"\n<t:{sent_at // 1000}:R>"
     with_what = t(locale, "prompt.with", name=f"**{name}**") if name else t(locale, "prompt.without")
     return [title, with_what, f"-# {' · '.join(_parameters(preview, locale))}"]
 
@@ -216,7 +258,7 @@ def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
             yield f"-# {t(locale, 'prompt.more', n=len(blocks) - _BLOCKS)}"
 
 
-_TALK = ("history", "input")
+_TALK = ("history", "input", "native")
 
 
 def _who(message: PreviewMessage, locale: str) -> str:
@@ -245,9 +287,9 @@ def _remarks(remarks: Sequence[Mapping[str, Any]], locale: str) -> str:
     return "\n".join([t(locale, "prompt.remarks", n=len(lines)), *shown])
 
 
-def _details(preview: Preview, name: str, locale: str) -> str:
+def _details(preview: Preview, head: Sequence[str], locale: str) -> str:
     """Everything, the texts as they would be sent."""
-    parts = ["\n".join(_head(preview, name, locale)), _budget(preview, locale)]
+    parts = ["\n".join(head), _budget(preview, locale)]
     for number, message in enumerate(preview.messages, 1):
         source = t(locale, f"prompt.source.{message.source.replace('-', '_')}")
         tokens = t(locale, "prompt.tokens", n=message.tokens)

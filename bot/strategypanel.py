@@ -19,6 +19,7 @@ from engine.assembler.editing import AUTHORED, by_list, movable_positions
 
 __all__ = [
     "StrategyView",
+    "known_name",
     "module_name",
     "rule_line",
     "rule_panel",
@@ -177,8 +178,13 @@ def rule_panel(
 
 def strategy_name(kept: KeptStrategy, locale: str) -> str:
     """Its name; that of a built-in one in the reader's language. Fit for Markdown."""
-    key = _known(f"strategy.builtin.{kept.id}")
-    return t(locale, key) if key else plain(kept.strategy.name, 120)
+    return known_name(kept.id, kept.strategy.name, locale)
+
+
+def known_name(strategy_id: str, name: str, locale: str) -> str:
+    """The same, for one of which only this is known."""
+    key = _known(f"strategy.builtin.{strategy_id}")
+    return t(locale, key) if key else plain(name, 120)
 
 
 def strategy_line(kept: KeptStrategy, locale: str, *, in_use: bool = False) -> str:

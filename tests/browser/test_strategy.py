@@ -84,3 +84,13 @@ async def test_the_world_book_is_moved_behind_the_history(
         await sent.screenshot(path=shots / f"strategy-sent-{width}.png")
     text = await sent.inner_text()
     assert text.index("I come in with the storm.") < text.index(FOG[:30])
+
+    # and in what the model got for it
+    await sent.get_by_role("button", name="Sent last", exact=True).click()
+    got = newest(ana, "What the model was sent")
+    await expect(got).to_contain_text(FOG[:30])
+    if shots is not None:
+        await got.screenshot(path=shots / f"strategy-got-{width}.png")
+    text = await got.inner_text()
+    assert text.index("I come in with the storm.") < text.index(FOG[:30])
+    assert text.index(FOG[:30]) < text.index("Is there soup left?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -475,7 +476,32 @@ async def test_the_preview_has_all_of_it_in_its_order(scene: Scene) -> None:
     assert "### World books / Fog" in text
     # and nothing was said to the model, nor written into the story
     assert len(scene.model.calls) == 1
-    assert labels_of(shown.message) == ["Again"]
+    assert labels_of(shown.message) == ["Again", "Sent last"]
+
+
+async def test_what_was_sent_is_read_from_the_log(scene: Scene) -> None:
+    # given a story in which nothing was said yet
+    story = await harbour(scene)
+    ana = scene.human("Ana")
+    preview = (await ana.slash(story.thread, "strategy preview")).message
+    nothing = await ana.click(preview, "Sent last")
+    assert nothing.text == "Nothing was sent to the model yet in this story."
+
+    # when it is played, and looks another way afterwards
+    await story.exchange("Ana", "Hello.", "Welcome.")
+    await ana.slash(story.thread, "strategy off")
+    await scene.running.restart()
+    sent = await ana.click(preview, "Sent last")
+
+    # then what was sent is what the model got, under the strategy of that time
+    lines = sent.text.splitlines()
+    assert lines[0] == "## What the model was sent"
+    assert lines[2] == "Strategy **Preset's slots first**"
+    assert "-# Ana: Hello." in lines
+    text = content_of(scene.wire, sent.message.raw)
+    assert text.index(LORE) < text.index("Hello.")
+    assert "Welcome." not in text
+    assert labels_of(sent.message) == ["Next request"]
 
 
 async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: Scene) -> None:
@@ -487,12 +513,14 @@ async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: S
     )
     await ana.slash(story.thread, "persona bind")
     await chen.slash(story.thread, "persona set", name="Qi", description="Qi fears the sea.")
-    prompts = [
+    prompts: list[dict[str, Any]] = [
         {"identifier": "main", "role": "system", "content": "About {{user}}: {{persona}}"},
         {"identifier": "personaDescription", "marker": True},
         {"identifier": "chatHistory", "marker": True},
     ]
-    order = [{"character_id": 100001, "order": [{**p, "enabled": True} for p in prompts]}]
+    order = [
+        {"character_id": 100001, "order": [{"identifier": p["identifier"], "enabled": True} for p in prompts]}
+    ]
     file = Upload("P.json", json.dumps({"prompts": prompts, "prompt_order": order}).encode())
     await ana.slash(story.thread, "preset import", file=file)
     await ana.slash(story.thread, "preset bind", preset="P")
@@ -508,6 +536,9 @@ async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: S
 
     # and a moderator everything but that, with a strategy and without
     moderate(scene, "Ben")
+    last = await ben.slash(story.thread, "strategy preview")
+    kept_back = await ben.click(last.message, "Sent last")
+    assert kept_back.text.startswith("Personas at this table say something of people")
     for name in ("Preset's slots first", "Roles first"):
         his = await ben.slash(story.thread, "strategy preview", strategy=name)
         text = content_of(scene.wire, his.message.raw) + his.text
