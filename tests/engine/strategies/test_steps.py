@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -425,3 +426,45 @@ async def test_a_preview_refuses_as_the_step_would(table: Table) -> None:
     with pytest.raises(AssemblyError) as refused:
         await table.engine.preview(play, utterance("One"))
     assert refused.value.error_code == "ASSEMBLY_NATIVE_UNSUPPORTED"
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_preview_of_whatever_is_applied_is_what_the_send_is(table: Table, seed: int) -> None:
+    rng = random.Random(seed)
+    deep = {"identifier": "deep", "content": "DEEP", "injection_position": 1, "injection_depth": 2}
+    play = await story(
+        table, *SPINE, deep, greeting="Come in.", book_ids=(await book(table, position=rng.randrange(2)),)
+    )
+    told = 0
+    for turn in range(4):
+
+        def mixed(wire: dict[str, Any], turn: int = turn) -> None:
+            if rng.random() < 0.4:
+                wire["placement"] = "native-roles"
+                del wire["layout"]
+            rng.shuffle(wire["rules"])
+            for rule in wire["rules"]:
+                rule["enabled"] = rule["kind"] in ("history", "input") or rng.random() < 0.8
+            wire["rules"].append(
+                {
+                    "id": "own",
+                    "kind": "custom",
+                    "text": f"OWN {turn} {{{{random::a::b::c}}}}",
+                    "role": rng.choice(["system", "user"]),
+                    "delivery": rng.choice(["context", "pre-step"]),
+                }
+            )
+
+        try:
+            await keep(table, play, mixed)
+            preview = await table.engine.preview(play, utterance(f"rain {turn}"))
+        except AssemblyError as error:
+            assert error.error_code == "ASSEMBLY_NATIVE_UNSUPPORTED"
+            continue
+        await table.tell(play, f"rain {turn}")
+        assert shown(preview) == sent(table)
+        found = await table.engine.actual_request(play)
+        assert found is not None
+        assert [(message.role, message.text) for message in found.messages] == sent(table)
+        told += 1
+    assert told
