@@ -52,7 +52,10 @@ async def read_upload(attachment: discord.Attachment, limit: int) -> Upload:
 
 
 def refusal(
-    error: ResourceError | AssemblyError, filename: str, noun: Noun, locale: discord.Locale | str | None = None
+    error: ResourceError | AssemblyError,
+    filename: str,
+    noun: Noun,
+    locale: discord.Locale | str | None = None,
 ) -> InputError:
     """What the library refused, as an error that says so of this file in the reader's language.
 
