@@ -14,7 +14,7 @@ from discord import app_commands
 
 from bot import forms
 from bot.excerpts import plain
-from bot.i18n import FALLBACK, catalogue, t
+from bot.i18n import FALLBACK, by_code, catalogue, language, t
 from engine.errors import EngineError, InputError, NotFound, PlayError
 
 __all__ = ["answer", "dismiss", "explain", "give_back", "tell"]
@@ -49,6 +49,8 @@ _TEXTS = {
     "IMPORT_NOT_REGEX": "import.not_regex",
     "IMPORT_NOT_PERSONA": "import.not_persona",
     "IMPORT_NOT_TEMPLATE": "import.not_template",
+    "IMPORT_NOT_STRATEGY": "import.not_strategy",
+    "STRATEGY_RUNNING": "swipe.busy",
     "WORLD_BOOK_UNKNOWN": "world.none_matches",
     "REGEX_UNKNOWN": "regex.none_matches",
     "LIBRARY_ONLY": "permission.library_only",
@@ -67,6 +69,8 @@ def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
             return t(locale, "permission.missing", n=len(error.data["needs"]), names=names)
         if code == "NSFW_CHANNEL":
             return t(locale, "permission.nsfw_channel", name=plain(error.data["name"], 100))
+        if code == "ASSEMBLY_NATIVE_UNSUPPORTED":
+            return t(locale, f"error.{code}", why=_why(locale, error))
         key = _TEXTS.get(code, f"error.{code}")
         if key in catalogue(FALLBACK):
             return t(locale, key, **error.data)
@@ -82,6 +86,14 @@ def explain(locale: discord.Locale | str | None, error: BaseException) -> str:
     incident = secrets.token_hex(4)
     log.error("incident", incident=incident, exc_info=error)
     return t(locale, "error.incident", incident=incident)
+
+
+def _why(locale: discord.Locale | str | None, error: EngineError) -> str:
+    """Why a strategy cannot be carried out. The engine's sentence is exact, names included; other languages
+    have one for each kind of reason."""
+    if language(locale) == FALLBACK:
+        return plain(error.message, 300)
+    return by_code(locale, "unsupported", str(error.data.get("why", "")))
 
 
 async def tell(interaction: discord.Interaction, error: BaseException) -> None:

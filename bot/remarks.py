@@ -9,7 +9,7 @@ import discord
 
 from bot.excerpts import plain
 from bot.i18n import FALLBACK, catalogue, language, t
-from engine.errors import ResourceError
+from engine.errors import AssemblyError, ResourceError
 from engine.resources import Diagnostic
 
 __all__ = ["refusal_text", "remark_text", "remarks_text"]
@@ -42,7 +42,7 @@ def remarks_text(remarks: Iterable[Diagnostic], locale: str) -> str:
     return "\n".join(lines)
 
 
-def refusal_text(locale: discord.Locale | str | None, error: ResourceError) -> str:
+def refusal_text(locale: discord.Locale | str | None, error: ResourceError | AssemblyError) -> str:
     """Why a file was refused. English is the reader's own sentence; another language says it by the code
     and the facts: `refusal.<why>` where the error has such a fact, else `refusal.<CODE>`."""
     if language(locale) == FALLBACK:
@@ -54,7 +54,7 @@ def refusal_text(locale: discord.Locale | str | None, error: ResourceError) -> s
     return t(locale, key, **facts)
 
 
-def _fact(error: ResourceError) -> str:
+def _fact(error: ResourceError | AssemblyError) -> str:
     """The fact that makes one code two sentences: where JSON breaks off, or which field is wrong."""
     return next((f"_{name}" for name in ("line", "field") if name in error.data), "")
 

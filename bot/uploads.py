@@ -16,13 +16,13 @@ import structlog
 
 from bot.excerpts import clip, plain, size
 from bot.remarks import refusal_text
-from engine.errors import InputError, ResourceError
+from engine.errors import AssemblyError, InputError, ResourceError
 
 __all__ = ["Noun", "Upload", "read_upload", "refusal"]
 
 log = structlog.get_logger(__name__)
 
-Noun: TypeAlias = Literal["card", "preset", "world", "regex", "persona", "template"]
+Noun: TypeAlias = Literal["card", "preset", "world", "regex", "persona", "template", "strategy"]
 """What somebody meant to bring, by the name of the command."""
 
 _SECONDS = 60.0  # 32 MiB at half a megabyte a second; an interaction can be answered for 15 minutes
@@ -52,7 +52,10 @@ async def read_upload(attachment: discord.Attachment, limit: int) -> Upload:
 
 
 def refusal(
-    error: ResourceError, filename: str, noun: Noun, locale: discord.Locale | str | None = None
+    error: ResourceError | AssemblyError,
+    filename: str,
+    noun: Noun,
+    locale: discord.Locale | str | None = None,
 ) -> InputError:
     """What the library refused, as an error that says so of this file in the reader's language.
 

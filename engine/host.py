@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.agent import Agents, Compactor, PictureFallback, Services, SystemPrompt, now_ms
+from engine.assembler import AssemblyStore, Strategy
 from engine.errors import NotFound
 from engine.hooks import Hooks, Scope
 from engine.library import Library, LibraryLimits, Selection
@@ -17,6 +18,7 @@ from engine.play.exchange import spoken_message
 from engine.resources import Preset
 from engine.session import Journal, Sessions, StrictValidator, offload_images
 from engine.storage import EventTable, Store
+from engine.strategies import APPLIED, ActualRequest, ActualRequests, Preview, Previews, Strategies, Wanted
 from engine.table import Shelf, ShelfSource, Toolbox
 from engine.tavern import (
     LoreTrial,
@@ -37,7 +39,8 @@ __all__ = ["Engine", "EngineSettings", "shelves"]
 class EngineSettings:
     """What an engine needs to know. `defaults` is the call configuration before any preset speaks;
     `max_waiting` is how many messages may wait in one story; `picture_bytes` what the pictures of all
-    stories of one library may take; `max_stories` how many stories of one library are open at a time."""
+    stories of one library may take; `max_stories` how many stories of one library are open at a time;
+    `advanced_assembly` allows strategies of the advanced back end."""
 
     database: Path
     adapter: Adapter
@@ -48,6 +51,7 @@ class EngineSettings:
     max_waiting: int = 32
     picture_bytes: int = 1024 * 1024 * 1024
     max_stories: int = 2_048
+    advanced_assembly: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +71,9 @@ class Engine:
     scripts: ScriptRunner
     profiles: ProfileLoader
     trials: LoreTrials
+    strategies: Strategies
+    previews: Previews
+    requests: ActualRequests
     defaults: CallConfig
     clock: Callable[[], int]
     _closing: AsyncExitStack
@@ -102,7 +109,17 @@ class Engine:
             profiles = ProfileLoader(
                 library, settings.builtin_preset, owner, watches=watches, scripts=scripts, model=model
             )
-            ProfileSection(profiles, hooks, prompt, parameters, library.variables, owner)
+            strategies = Strategies(
+                AssemblyStore(store, clock),
+                hooks,
+                owner,
+                scripts=scripts,
+                advanced=settings.advanced_assembly,
+            )
+            sections = ProfileSection(
+                profiles, hooks, prompt, parameters, library.variables, owner, strategies.placed
+            )
+            strategies.bind(sections)
             services = Services(hooks, journal, llm, prompt, settings.defaults, clock=clock)
             services.pictures = attachments.read
             Toolbox(services.tools, hooks, library, owner, shelves(profiles, sessions))
@@ -110,7 +127,7 @@ class Engine:
             stack.push_async_callback(agents.aclose)
             PictureFallback(hooks, owner)
             compactor = Compactor(agents.services, owner)
-            Inheritance(hooks, library.selections, owner)
+            Inheritance(hooks, library.selections, strategies, owner)
             plays = Plays(
                 store,
                 agents,
@@ -119,6 +136,7 @@ class Engine:
                 clock,
                 settings.max_waiting,
                 attachments,
+                strategies,
                 settings.max_stories,
             )
             return cls(
@@ -135,6 +153,9 @@ class Engine:
                 scripts=scripts,
                 profiles=profiles,
                 trials=LoreTrials(journal, profiles),
+                strategies=strategies,
+                requests=ActualRequests(journal, hooks, strategies, owner),
+                previews=Previews(journal, prompt, strategies, sections, parameters, scripts, model),
                 defaults=settings.defaults,
                 clock=clock,
                 _closing=stack.pop_all(),
@@ -179,6 +200,23 @@ class Engine:
         play = await self.plays.get(play_id)
         message = spoken_message(words, "trial")
         return await self.trials.in_session(play.head.session_id, message, history=history)
+
+    async def preview(
+        self,
+        play_id: str,
+        words: Utterance | None = None,
+        *,
+        strategy: Strategy | Wanted | None = APPLIED,
+    ) -> Preview:
+        """What would be sent in a story if these words were said now. None are said. As `Previews.of`."""
+        play = await self.plays.get(play_id)
+        said = [spoken_message(words, "preview")] if words is not None else []
+        return await self.previews.of(play.head.session_id, said, strategy)
+
+    async def actual_request(self, play_id: str) -> ActualRequest | None:
+        """The newest request of a story's head, as its log proves it; None when it has sent none."""
+        play = await self.plays.get(play_id)
+        return await self.requests.of(play.head.session_id)
 
     async def persona_name(self, user_id: int | str, fallback: str) -> str:
         """Who a person plays: the name of their persona, else `fallback`."""

@@ -146,7 +146,12 @@ class Assembly:
     @property
     def system_text(self) -> str:
         """Sections joined by a blank line, empty ones left out. Raises AgentError PROMPT_VARIABLE."""
-        return "\n\n".join(part.text for part in self._rendered(self.sections))
+        return "\n\n".join(part.text for part in self.said)
+
+    @property
+    def said(self) -> tuple[Part, ...]:
+        """The sections as they are said, empty ones left out. Raises AgentError PROMPT_VARIABLE."""
+        return self._rendered(self.sections)
 
     @property
     def facts(self) -> tuple[Part, ...]:

@@ -10,10 +10,13 @@ from weakref import WeakKeyDictionary
 
 from engine.session import Event, Session, is_replacement_event, is_surface_event
 
-__all__ = ["SNAPSHOT_KIND", "Standing", "is_snapshot", "standing"]
+__all__ = ["CONTRIBUTION_KIND", "SNAPSHOT_KIND", "Standing", "is_snapshot", "standing"]
 
 SNAPSHOT_KIND = "runtime-context"
 """The source kind of the messages that hold the runtime facts."""
+
+CONTRIBUTION_KIND = "dsh-prompt-assembler"
+"""The source kind of what a strategy says beside a step's input: nobody's words."""
 
 
 class Standing:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from engine.codec import JsonObject
+from engine.macros import MacroContext, Variables
 
 __all__ = [
     "Assets",
@@ -113,6 +114,8 @@ class Assets:
     """Everything of one request. `greeting_reference` asks that the greeting be shown to the model.
 
     `macros` are further names that texts may use; `diagnostics` are remarks of whoever resolved this.
+    `expanding` is all that macros of authored texts stand for, and `variables` what they read and write:
+    without them there are only names and the last words, and nothing is remembered.
     """
 
     preset: PresetAsset | None = None
@@ -124,6 +127,8 @@ class Assets:
     greeting_reference: bool = False
     macros: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     diagnostics: tuple[JsonObject, ...] = ()
+    expanding: MacroContext | None = None
+    variables: Variables | None = None
 
     def __post_init__(self) -> None:
         texts = {name: text for name, text in self.macros.items() if isinstance(text, str)}

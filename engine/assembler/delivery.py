@@ -61,7 +61,7 @@ class _Delivery:
         history = next((node for node in nodes if node.is_history), None)
         taken = next((node for node in nodes if node.is_input), None)
         if history is None or taken is None:
-            raise unsupported("The standard back end keeps the history and this step's input.")
+            raise unsupported("The standard back end keeps the history and this step's input.", why="always")
         self._history, self._input = history, taken
         wanted = self._strategy.placement == "native-slots"
         self._slots = wanted and (history.slot_owner is not None or taken.slot_owner is not None)
@@ -112,7 +112,7 @@ class _Delivery:
         if nodes.index(self._history) < nodes.index(self._input):
             return
         if self._history.slot_owner is not None and self._input.slot_owner is not None:
-            raise unsupported("The preset puts this step's input before the history.")
+            raise unsupported("The preset puts this step's input before the history.", why="order")
         if self._input.slot_owner is None:
             nodes.remove(self._input)
             nodes.append(self._input)
@@ -186,7 +186,9 @@ class _Delivery:
         if role != node.role:
             if self._strategy.layout is not None and not self._strategy.positional:
                 raise unsupported(
-                    f"“{node.name}” keeps its role, which cannot be delivered at its place.", detail=facts
+                    f"“{node.name}” keeps its role, which cannot be delivered at its place.",
+                    why="role",
+                    detail=facts,
                 )
             self._remarks.add(
                 "NATIVE_ROLE_ADJUSTED", **{"id": node.id, "name": node.name, "from": node.role, "to": role}
@@ -197,6 +199,7 @@ class _Delivery:
         if node.role not in ("system", "user"):
             raise unsupported(
                 f"“{node.name}” has the role {node.role}, which the standard back end cannot deliver there.",
+                why="role",
                 detail=facts,
             )
 

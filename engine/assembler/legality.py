@@ -19,18 +19,22 @@ __all__ = ["check_standard", "check_standard_nodes"]
 def check_standard(strategy: Strategy) -> None:
     """Raises AssemblyError ASSEMBLY_NATIVE_UNSUPPORTED with the rule in `detail`."""
     if not strategy.standard:
-        raise unsupported("This strategy needs the advanced back end.", detail={"backend": "core"})
+        raise unsupported(
+            "This strategy needs the advanced back end.", why="advanced", detail={"backend": "core"}
+        )
     if strategy.placement == "st":
-        raise unsupported("Slots with depths need the advanced back end; choose a standard strategy.")
+        raise unsupported("Slots with depths need the advanced back end.", why="advanced")
     for kind in (HISTORY, INPUT):
         if strategy.enabled(kind) is None:
             listed = next(iter(strategy.by_kind.get(kind, ())), None)
             detail = {"kind": kind} if listed is None else {"ruleId": listed.id, "kind": kind}
-            raise unsupported(f"The standard back end always sends the {kind}.", detail=detail)
+            raise unsupported(f"The standard back end always sends the {kind}.", why="always", detail=detail)
     rules = [rule for rule in strategy.rules if rule.enabled]
     for rule in strategy.rules:
         if rule.kind in CONTEXT_SWITCHES and not _only_switched(rule):
-            raise unsupported("This rule can only be switched on and off.", detail={"ruleId": rule.id})
+            raise unsupported(
+                "This rule can only be switched on and off.", why="switch", detail={"ruleId": rule.id}
+            )
     for rule in rules:
         _check_rule(rule)
     if not strategy.adaptive:
@@ -45,11 +49,15 @@ def _only_switched(rule: Rule) -> bool:
 def _check_rule(rule: Rule) -> None:
     if rule.role == "assistant":
         raise unsupported(
-            "Texts in the role of the assistant need the advanced back end.", detail={"ruleId": rule.id}
+            "Texts in the role of the assistant need the advanced back end.",
+            why="assistant",
+            detail={"ruleId": rule.id},
         )
     if rule.lifetime == "snapshot" or rule.depth is not None:
         raise unsupported(
-            "Depths and texts that stay need the advanced back end.", detail={"ruleId": rule.id}
+            "Depths and texts that stay need the advanced back end.",
+            why="depth",
+            detail={"ruleId": rule.id},
         )
 
 
@@ -64,25 +72,31 @@ class _Walk:
     def anchor(self, kind: str) -> None:
         if kind == HISTORY:
             if self._input:
-                raise unsupported("The history comes before this step's input.", detail={"kind": kind})
+                raise unsupported(
+                    "The history comes before this step's input.", why="order", detail={"kind": kind}
+                )
             self._history = True
         else:
             self._input = True
 
     def system(self, detail: dict[str, str]) -> None:
         if self._history or self._input:
-            raise unsupported("System texts come before the history.", detail=detail)
+            raise unsupported("System texts come before the history.", why="system", detail=detail)
 
     def user(self, delivery: str | None, detail: dict[str, str]) -> None:
         if not self._history:
-            raise unsupported("Texts of the user's role come after the history.", detail=detail)
+            raise unsupported("Texts of the user's role come after the history.", why="user", detail=detail)
         if delivery == "pre-step":
             self._late = self._late or self._input
             return
         if not self._input:
-            raise unsupported("Between history and input only pre-step texts can stand.", detail=detail)
+            raise unsupported(
+                "Between history and input only pre-step texts can stand.", why="between", detail=detail
+            )
         if self._late:
-            raise unsupported("Contexts come before pre-step texts behind the input.", detail=detail)
+            raise unsupported(
+                "Contexts come before pre-step texts behind the input.", why="late", detail=detail
+            )
 
 
 def _check_order(rules: Sequence[Rule]) -> None:
@@ -112,5 +126,6 @@ def check_standard_nodes(nodes: Sequence[Node]) -> None:
         else:
             raise unsupported(
                 "A source gave a text in a role that the standard back end cannot deliver.",
+                why="role",
                 detail={**detail, "role": node.role},
             )

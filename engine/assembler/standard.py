@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from engine.agent.standing import CONTRIBUTION_KIND
 from engine.assembler.algorithms import Algorithm
 from engine.assembler.assembly import Logical, assemble
 from engine.assembler.definition import Definition
@@ -31,7 +32,7 @@ __all__ = [
     "switched_contexts",
 ]
 
-ASSEMBLER_KIND: Final = "dsh-prompt-assembler"
+ASSEMBLER_KIND: Final = CONTRIBUTION_KIND
 """The source kind of pre-step messages; the history policy knows them by it."""
 
 _SYSTEM_ID = "assembler-native-system"

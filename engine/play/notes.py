@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.agent import Compactor
+from engine.agent.standing import CONTRIBUTION_KIND
 from engine.errors import AgentError, PlayError
 from engine.play.plays import Plays
 from engine.session import message_tokens
@@ -17,7 +18,8 @@ __all__ = ["SummedUp", "sum_up"]
 
 @dataclass(frozen=True, slots=True)
 class SummedUp:
-    """How many messages were summed up, and about how many tokens they took before and take now."""
+    """How many messages were summed up, without what a strategy said beside them, and about how many tokens
+    they took before and take now."""
 
     messages: int
     before: int
@@ -45,7 +47,9 @@ async def sum_up(plays: Plays, compactor: Compactor, play_id: str) -> SummedUp |
         return None
     said = [agent.session.derive_event(seq) for seq in done.span.seqs]
     return SummedUp(
-        messages=sum(message is not None for message in said),
+        messages=sum(
+            message is not None and message["source"].get("kind") != CONTRIBUTION_KIND for message in said
+        ),
         before=done.span.tokens,
         after=message_tokens(done.checkpoint.data),
     )

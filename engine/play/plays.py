@@ -39,6 +39,7 @@ from engine.play.selecting import Choices
 from engine.play.tables import move_head, note_waiting, remember, stand
 from engine.session import Message
 from engine.storage import Store, Write
+from engine.strategies import Strategies
 
 __all__ = ["Plays"]
 
@@ -61,9 +62,10 @@ class Plays(Choices):
         clock: Callable[[], int],
         max_waiting: int,
         attachments: Attachments,
+        strategies: Strategies,
         max_open: int = MAX_OPEN,
     ) -> None:
-        super().__init__(store, agents, selections, hooks, clock)
+        super().__init__(store, agents, selections, hooks, clock, strategies)
         self._max_waiting = max_waiting
         self._attachments = attachments
         self._max_open = min(max_open, MOST_OPEN)
@@ -368,6 +370,7 @@ class Plays(Choices):
         session_id = new_id("s")
         # Before its agent comes up: that settles what has no selection yet.
         await self._selections.copy(play.head.session_id, session_id)
+        await self.strategies.inherit(play.head.session_id, session_id)
         if after is None:
             return await self.agents.create(session_id)
         return await self.agents.fork(after.session_id, after.end_seq, session_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from engine.assembler import Applied
 from engine.errors import PlayError
 from engine.library import Selection
 from engine.play.model import Playthrough
@@ -108,6 +109,22 @@ class Choices(Stories):
             after = templated(before, template, begun=await self._begun(play))
             await self._use(play, before, after)
             return after
+
+    async def strategy(self, play_id: str) -> Applied | None:
+        """The strategy that the story's head uses; None where it is off."""
+        play = await self.table.get(play_id)
+        return await self.strategies.current(play.head.session_id)
+
+    async def use_strategy(self, play_id: str, strategy_id: str | None) -> Applied | None:
+        """Use a strategy of the story's library from the next turn on, or explicitly none.
+
+        Raises AssemblyError as `Strategies.apply`, with STRATEGY_RUNNING while a turn runs; PLAY_ENDED.
+        """
+        async with self.lock(play_id):
+            play = await self._open(play_id)
+            return await self.strategies.apply(
+                play.owner, play.head.session_id, strategy_id, running=await self._busy(play)
+            )
 
     async def choose_greeting(self, play_id: str, index: int) -> Selection:
         """Switch the draft's greeting. Raises PlayError PLAY_GREETING_LOCKED once the story has begun."""

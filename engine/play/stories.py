@@ -22,6 +22,7 @@ from engine.play.model import ExchangeText, Head, Node, Playthrough, Timeline, U
 from engine.play.tables import PlayTable
 from engine.session import Event, Message
 from engine.storage import Store
+from engine.strategies import Strategies
 
 __all__ = ["Stories"]
 
@@ -38,10 +39,12 @@ class Stories:
         selections: Selections,
         hooks: Hooks,
         clock: Callable[[], int],
+        strategies: Strategies,
     ) -> None:
         self.agents = agents
         self.hooks = hooks
         self.clock = clock
+        self.strategies = strategies
         self.table = PlayTable(store)
         self._selections = selections
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -143,6 +143,17 @@ class Journal:
         stored = read_log(session_id, await self._store.read(session_id))
         return replace(stored, events=[*stored.events, *repaired(stored)])
 
+    async def look(self, session_id: str) -> Session:
+        """The live session, or a stored one as it stands, which is not opened for this: who looks does not
+        write. Raises NotFound, SessionCorrupt."""
+        live = self.sessions.get(session_id)
+        if live is not None:
+            return live
+        log = await self.read(session_id)
+        return self.sessions.detached(
+            log.header, log.events, inherited_event_count=log.inherited, restored=True
+        )
+
     async def stretch(self, session_id: str, start: int, stop: int) -> Sequence[Event]:
         """What `read` has from seq `start` to before `stop`, without reading the rest if that can be.
 

@@ -1,8 +1,8 @@
 """A session's conversation as a profile looks at it: what was said, by whom, and what has just been claimed.
 
 Who plays and how far the story is go by what was said, not by what a summary left of it; lore is
-woken by what the model reads. Runtime facts and what tools leave for the model are nobody's words and count
-for neither. Source: spec tavern 4; seed 003, "Activation input contract".
+woken by what the model reads. Runtime facts, what a strategy says and what tools leave for the model
+are nobody's words and count for neither. Source: spec tavern 4; seed 003, "Activation input contract".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from engine.agent.inbox import SPLICED, is_claim
-from engine.agent.projection import SNAPSHOT_KIND
+from engine.agent.standing import CONTRIBUTION_KIND, SNAPSHOT_KIND
 from engine.agent.tools import CONTEXT
 from engine.lore import ActivationContext, activation_context
 from engine.macros import Chat, ChatMessage
@@ -21,7 +21,7 @@ from engine.tavern.adapters import Speaker
 
 __all__ = ["Conversation", "conversation", "scanned_texts"]
 
-_NOBODY = frozenset({SNAPSHOT_KIND, CONTEXT})
+_NOBODY = frozenset({SNAPSHOT_KIND, CONTEXT, CONTRIBUTION_KIND})
 _CHAT_MESSAGES = 1_000  # as many as a macro looks through (`engine.macros.context`)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -32,7 +33,7 @@ from engine.tavern.story_runner import LoreScripts
 from engine.tavern.variables import VARIABLES_RECORD, fold_variables
 from engine.tavern.watches import Watches
 
-__all__ = ["ModelFacts", "ProfileLoader"]
+__all__ = ["ModelFacts", "ProfileLoader", "unwatched"]
 
 _REMEMBERED: Final = 128  # sessions whose last compilation a panel can show; each holds some 50 KB
 
@@ -90,23 +91,31 @@ class ProfileLoader:
         self._last: OrderedDict[str, Compilation] = OrderedDict()
 
     async def compile(
-        self, session: Session, claimed: Sequence[Message] = (), *, resolve_only: bool = False
+        self,
+        session: Session,
+        claimed: Sequence[Message] = (),
+        *,
+        resolve_only: bool = False,
+        tried: bool = False,
     ) -> Compilation:
         """What the session's next step says, `claimed` being said in it. Writes nothing.
 
-        With `resolve_only` nothing is rendered: a strategy places the sources. Raises ResourceError
+        With `resolve_only` nothing is rendered: a strategy places the sources. What is only `tried` is not
+        remembered, and patterns that take too long are not held against anybody. Raises ResourceError
         TAVERN_PROFILE_TOO_LARGE (data: actual_bytes, max_bytes).
         """
         stored = await self._library.selections.get(session.id)
         found = await self._found(session, claimed, stored)
         request = await self._request(session, found)
+        if tried:
+            request = unwatched(request)
         # A long card with many books takes milliseconds to render; the loop has others to serve.
         try:
             profile = await asyncio.to_thread(compile_profile, request, resolve_only=resolve_only)
         finally:
-            if isinstance(request.finish, LoreScripts):
+            if isinstance(request.finish, LoreScripts) and not tried:
                 request.finish.conclude()
-        if self._watches is not None:
+        if self._watches is not None and not tried:
             self._watches.tell_of(request.owner, session.id, profile.diagnostics)
         ids = (request.preset_id, request.card_id, *(book.id for book in request.books))
         made = Compilation(
@@ -123,7 +132,8 @@ class ProfileLoader:
                 request, profile, tuple(message["id"] for message in found.talk.claimed)
             ),
         )
-        self._remember(made)
+        if not tried:
+            self.remember(made)
         return made
 
     async def request(self, session: Session, claimed: Sequence[Message] = ()) -> ProfileRequest:
@@ -219,11 +229,18 @@ class ProfileLoader:
                     continue
         return found
 
-    def _remember(self, made: Compilation) -> None:
+    def remember(self, made: Compilation) -> None:
+        """Take this as the session's last compilation."""
         self._last[made.session_id] = made
         self._last.move_to_end(made.session_id)
         while len(self._last) > _REMEMBERED:
             self._last.popitem(last=False)
+
+
+def unwatched(request: ProfileRequest) -> ProfileRequest:
+    """The request for a look only: patterns that were stopped stay so, but nobody is given a strike."""
+    finish = request.finish.tried() if isinstance(request.finish, LoreScripts) else request.finish
+    return replace(request, watch=deepcopy(request.watch), finish=finish)
 
 
 def _records(session: Session, kind: str) -> list[Mapping[str, object]]:

@@ -77,6 +77,10 @@ class PresetParameters:
         """The parameters of the rendering that this step's request is made of."""
         self._wanted[session_id] = parameters
 
+    def proposed(self, wanted: CallParameters) -> CallConfig:
+        """What a first request would ask of the model with a preset that wants this."""
+        return self._wished(self._defaults, wanted)
+
     async def _request(self, proposal: RequestProposal, proceed: Next) -> CallConfig:
         config: CallConfig = await proceed()
         session = proposal.session

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from engine.lore import ActiveEntry, Book, BookOrder, LoreSettings, TimedEffects, compose
-from engine.macros import Chat, MacroContext, Value
+from engine.macros import Chat, MacroContext, Value, VariableWrite
 from engine.patterns import Watch
 from engine.resources import Card, Diagnostic, Persona, Preset, PromptMode
 from engine.tavern.variables import VariableChanges
@@ -142,8 +142,10 @@ class Profile:
     """The system text, which is its sections joined by a blank line, and what goes with it.
 
     Without rendering (a strategy places the sources) both are empty. `lore` are the active entries whose
-    text is in it, `active` all. `lore_record` is what the log must keep of timed lore, None when nothing
-    changed; `variables` what macros changed. `macros` is what the texts were expanded with.
+    text is in it, `active` all. What is then said beside the sources are `cast` and, until the first reply,
+    `greeting`; `written` is what lore and these wrote into variables, for the texts that a strategy places.
+    `lore_record` is what the log must keep of timed lore, None when nothing changed; `variables` what macros
+    changed. `macros` is what the texts were expanded with.
     """
 
     system_text: str
@@ -160,6 +162,9 @@ class Profile:
     variables: VariableChanges
     macros: MacroContext
     diagnostics: tuple[Diagnostic, ...]
+    cast: Section | None = None
+    greeting: Section | None = None
+    written: tuple[VariableWrite, ...] = ()
 
     @property
     def persona_placement(self) -> str:

@@ -9,7 +9,7 @@ Source: spec tavern 5, seed 003.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -53,7 +53,11 @@ class ProfileSection:
         parameters: PresetParameters,
         variables: GlobalVariables,
         owner: Scope,
+        placed: Callable[[AssembleContext], Awaitable[bool]] | None = None,
     ) -> None:
+        """`placed` tells whether a strategy places the sources of an assembly; of the profile there is only
+        the cast then, until the strategy has amended it."""
+        self._placed = placed
         self._loader = loader
         self._parameters = parameters
         self._variables = variables
@@ -69,8 +73,20 @@ class ProfileSection:
         held = self._snapshots.get(_slot(context))
         return held.made if held is not None and held.context is context else None
 
+    def amend(self, context: AssembleContext, made: Compilation) -> None:
+        """What a strategy made of this assembly's compilation; it is remembered when the step is admitted."""
+        if self.snapshot(context) is None:
+            return
+        self._snapshots[_slot(context)] = _Snapshot(context, made)
+        if context.scope is not None:
+            self._loader.remember(made)
+
     async def _text(self, context: AssembleContext) -> str:
-        made = await self._loader.compile(context.session, context.claimed)
+        placed = self._placed is not None and await self._placed(context)
+        context.token.check()
+        made = await self._loader.compile(
+            context.session, context.claimed, resolve_only=placed, tried=context.scope is None
+        )
         context.token.check()
         self._snapshots[_slot(context)] = _Snapshot(context, made)
         if context.scope is not None:  # a preview must not speak for the step that runs
@@ -89,6 +105,8 @@ class ProfileSection:
         sections: list[Part] = []
         for part in accepted.sections:
             if part.name == SECTION and part.text == made.system_text:
+                cast = made.profile.cast
+                sections += [Part(f"{PART}:0000:cast:cast", cast.text)] if cast is not None else []
                 sections += [Part(named.name, named.text) for named in made.sections]
             else:
                 sections.append(part)

@@ -99,7 +99,16 @@ class _Renderer:
         return self._made(*self._fitted())
 
     def resolved(self) -> Profile:
-        return self._made((), (), LoreBudget(self.limit, 0, 0))
+        """Nothing is rendered but what is ours."""
+        self._cast()
+        self._greeting()
+        ours = {slot.kind: slot for slot in self.slots if isinstance(slot, Section)}
+        return replace(
+            self._made((), (), LoreBudget(self.limit, 0, 0)),
+            cast=ours.get("cast"),
+            greeting=ours.get("character"),
+            written=tuple(self.texts.variables.effects[self.texts.fields_written :]),
+        )
 
     def _made(self, sections: Sequence[Section], lore: Sequence[LoreText], budget: LoreBudget) -> Profile:
         texts, persona = self.texts, self.request.persona

@@ -60,6 +60,8 @@ class Texts:
         persona = self.authored(request.persona.description) if request.persona else ""
         self.names = replace(self.names, persona=persona, **self._cited())
         self.fields = self._fields()
+        self.fields_written = len(self.variables.effects)
+        """How many of the variables' effects are those of the persona and the card's fields."""
         self.activation: Activation = wake_lore(
             request, self.names, self.fields, self.variables, explain=explain
         )

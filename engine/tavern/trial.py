@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 from engine.errors import ResourceError
 from engine.lore import Activation, ActiveEntry, Book, Origin, Reason
 from engine.resources import Card, Diagnostic, Diagnostics
-from engine.session import Journal, Message, Session
+from engine.session import Journal, Message
 from engine.tavern.books import own_book
-from engine.tavern.loader import ProfileLoader
+from engine.tavern.loader import ProfileLoader, unwatched
 from engine.tavern.profile import Profile, ProfileRequest
 from engine.tavern.renderer import compile_profile, lore_of
-from engine.tavern.story_runner import LoreScripts
 
 __all__ = ["LoreTrial", "LoreTrials"]
 
@@ -55,7 +53,7 @@ class LoreTrials:
     async def in_session(self, session_id: str, message: Message, *, history: bool = True) -> LoreTrial:
         """What the message would wake if it were said in the session now; without `history` by itself,
         though still in its place in the story. Raises NotFound, SessionCorrupt."""
-        session = await self._session(session_id)
+        session = await self._journal.look(session_id)
         request = await self._profiles.request(session, [message])
         return await _tried(request if history else replace(request, messages=request.messages[-1:]))
 
@@ -66,16 +64,6 @@ class LoreTrials:
     async def card(self, card_id: str, card: Card, text: str) -> LoreTrial:
         """What a text would wake in a card's own book, outside any story."""
         return await _tried(ProfileRequest(card=card, card_id=card_id, messages=(text,), seed=_SEED))
-
-    async def _session(self, session_id: str) -> Session:
-        """The live session, or a stored one as it stands, which is not opened for this."""
-        live = self._journal.sessions.get(session_id)
-        if live is not None:
-            return live
-        log = await self._journal.read(session_id)
-        return self._journal.sessions.detached(
-            log.header, log.events, inherited_event_count=log.inherited, restored=True
-        )
 
 
 async def _tried(request: ProfileRequest) -> LoreTrial:
@@ -105,17 +93,11 @@ async def _tried(request: ProfileRequest) -> LoreTrial:
 def _compiled(request: ProfileRequest) -> tuple[Activation, Profile | None]:
     """The activation with its verdicts, and what of it reaches the prompt; None when the texts of the preset
     and the card alone are too large for any."""
-    # Patterns that were stopped stay so here, but a trial gives nobody a strike.
-    activation = lore_of(_unwatched(request))
+    activation = lore_of(unwatched(request))
     try:
-        return activation, compile_profile(_unwatched(request))
+        return activation, compile_profile(unwatched(request))
     except ResourceError:
         return activation, None
-
-
-def _unwatched(request: ProfileRequest) -> ProfileRequest:
-    finish = request.finish.tried() if isinstance(request.finish, LoreScripts) else request.finish
-    return replace(request, watch=deepcopy(request.watch), finish=finish)
 
 
 def _why(entry: ActiveEntry) -> Reason | None:

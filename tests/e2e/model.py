@@ -19,9 +19,13 @@ from aiohttp import web
 from bot.settings import ModelSettings
 from engine.codec import dumps
 
-__all__ = ["Call", "Model", "serving"]
+__all__ = ["REMINDER", "Call", "Model", "serving"]
 
 Script: TypeAlias = Callable[["Call"], Awaitable[None]]
+
+
+REMINDER = "Stay in the scene and in "
+"""How the last prompt of the built-in preset begins, which its strategy sends behind people's words."""
 
 
 class Call:
@@ -52,8 +56,10 @@ class Call:
 
     @property
     def heard(self) -> list[str]:
-        """What has been said, in order: people's words as the model reads them, and its own."""
-        return [m["content"] for m in self.body["messages"] if m["role"] in ("user", "assistant")]
+        """What has been said, in order: people's words as the model reads them, and its own; without what the
+        built-in preset says behind them."""
+        texts = [m["content"] for m in self.body["messages"] if m["role"] in ("user", "assistant")]
+        return [text for text in texts if not (isinstance(text, str) and text.startswith(REMINDER))]
 
     async def write(self, text: str) -> None:
         """More of the answer."""

@@ -19,7 +19,7 @@ from bot.sandbox.limits import Refusal, Upload
 from bot.sandbox.wire import WireDiscord
 from bot.settings import AttachmentSettings
 from engine.session import message_text
-from tests.e2e.model import Call
+from tests.e2e.model import REMINDER, Call
 from tests.e2e.scene import Scene, Story, labels_of, set_scene, until
 
 EYES = '[[model]]\nmodel = "storyteller"\nmodalities = ["text", "image"]\n'
@@ -69,7 +69,7 @@ def words(call: Call) -> list[str]:
             content = message["content"]
             parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
             said.append(" | ".join(part.get("text", "<picture>") for part in parts))
-    return said
+    return [text for text in said if not text.startswith(REMINDER)]
 
 
 def notices(story: Story) -> list[str]:

@@ -60,8 +60,8 @@ async def too_long(call: Call) -> None:
         (busy, "The model is busy with too many requests.", 2),
         (used_up, "The model's account is used up.", 1),
         (down, "The model's server has a problem.", 2),
-        # the second and third ask for a summary, of all and of half of it
-        (too_long, "The story has grown longer than this model can read.", 3),
+        # all but the first ask for a summary, of all, of half and of a quarter of it
+        (too_long, "The story has grown longer than this model can read.", 4),
         (cut_at_once, "The line to the model broke.", 2),
         (garbage, "The line to the model broke.", 2),
         (a_web_page, "The model answered something unreadable.", 1),

@@ -19,6 +19,7 @@ from engine.agent.inbox import SPLICED, InboxState
 from engine.agent.recovery import DEAD, unadmitted
 from engine.host import Engine
 from engine.play import Timeline, Utterance
+from engine.play.exchange import is_human
 from engine.session import Event
 from tests.engine.play.test_machine import check_sound
 from tests.kill.player import HOUR, OWNER, settings
@@ -88,7 +89,7 @@ class Fate:
     def read(cls, events: Sequence[Event], inherited: int) -> Fate:
         fate, queues = cls(), InboxState()
         for event in events:
-            if event.type == "user/message" and event.surface_op == "append":
+            if event.type == "user/message" and event.surface_op == "append" and is_human(event.data):
                 fate.admitted[event.data["source"]["key"]] += 1
             elif event.type == SPLICED and event.seq >= inherited:
                 queues.apply(event.data)

@@ -21,7 +21,8 @@ _UNANSWERED: Final = "MACRO_VALUE"
 def story_renderer(context: SourceContext, remark: Callable[..., None]) -> Render:
     """The renderer of one assembly: variables that one text sets are there for those that come out later."""
     macros = _macros(context)
-    variables = Variables()
+    given = context.assets.variables
+    variables = given if given is not None else Variables()
     names = {"{{user}}": macros.user, "{{char}}": macros.char}
     plain_names = not any(mark in name for name in names.values() for mark in "{}<\\")
 
@@ -57,6 +58,8 @@ def _named(text: str, names: Mapping[str, str]) -> str | None:
 
 def _macros(context: SourceContext) -> MacroContext:
     assets = context.assets
+    if assets.expanding is not None:
+        return replace(assets.expanding, extra={**assets.expanding.extra, **assets.macros})
     character, persona = assets.character, assets.persona
     macros = MacroContext(
         extra={**_last_words(context), **assets.macros},

@@ -110,7 +110,9 @@ def read_scene(request: LlmRequest) -> Scene:
     lines = tuple(read_line(message) for message in users)
     answers = [_text(message) for message in messages if message["role"] == "assistant"]
     spoken = {plain(sentence) for answer in answers[-RECENT_ANSWERS:] for sentence in sentences(answer)}
-    last = messages[-1] if messages else {"role": ""}
+    # what a strategy or a fact says behind a tool's result does not take its place
+    heard = (message for message in reversed(messages) if message["role"] != "user" or _is_said(message))
+    last = next(heard, None)
     kinds, shown = _shown(messages)
     return Scene(
         character=named[0] if named else NARRATOR,
@@ -120,7 +122,7 @@ def read_scene(request: LlmRequest) -> Scene:
         spoken=frozenset(spoken),
         picture="image" in kinds,
         shown=shown,
-        result=_text(last) if last["role"] == "tool" and not last.get("isError") else None,
+        result=_text(last) if last and last["role"] == "tool" and not last.get("isError") else None,
         seed=_seed(request, lines),
     )
 

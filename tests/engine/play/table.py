@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.assembler import ASSEMBLER_KIND
 from engine.cancel import CancelToken
 from engine.hooks import Next, Scope
 from engine.host import Engine, EngineSettings
@@ -39,8 +40,8 @@ class Voice:
         self.plans.extend(list(entries) for entries in plan)
 
     def heard(self, index: int = -1) -> list[str]:
-        """What a request was told, without the system text."""
-        return [message_text(m) for m in self.requests[index].messages if m["role"] != "system"]
+        """What a request was told, without the system text and what a strategy said beside the input."""
+        return _spoken(self.requests[index].messages)
 
     def model_info(self, model: str) -> ModelInfo:
         return ModelInfo("scripted", model)
@@ -72,6 +73,14 @@ def breaking(pause: Pause, text: str, before: str = "") -> list[Any]:
 
 def utterance(text: str, key: str | None = None, who: str = "Ana", **extra: Any) -> Utterance:
     return Utterance(key or f"discord:1:{text}", text, f"id-{who}", who, who, extra)
+
+
+def _spoken(messages: Iterable[Any]) -> list[str]:
+    return [
+        message_text(message)
+        for message in messages
+        if message["role"] != "system" and message["source"].get("kind") != ASSEMBLER_KIND
+    ]
 
 
 class Table:
@@ -221,9 +230,9 @@ class Table:
         return [([words.text for words in text.inputs], text.answer) for text in texts]
 
     async def history(self, play_id: str) -> list[str]:
-        """What the model would be told next, without the system text."""
+        """What the model would be told next, as `Voice.heard`."""
         agent = await self.engine.agents.open((await self.head(play_id)).session_id)
-        return [message_text(m) for m in agent.session.derive() if m["role"] != "system"]
+        return _spoken(agent.session.derive())
 
     async def waiting(self, play_id: str) -> list[str]:
         """The words that wait in the session where the story takes words now."""

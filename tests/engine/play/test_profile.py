@@ -217,16 +217,21 @@ async def test_a_turn_that_was_blocked_remembers_nothing(table: Table) -> None:
 async def test_texts_that_are_too_long_are_refused_before_anything_is_sent(table: Table) -> None:
     play = await with_preset(table, "字" * (512 * 1024 // 3 + 1))
     await table.tell(play, "Hello")
+    assert table.ended[-1].reason["error"]["code"] == "ASSEMBLY_TOO_LARGE"
+    await table.plays.use_strategy(play, None)
+    await table.plays.resume_queue(play)
+    await table.tell(play, "Still here")
     assert table.voice.requests == []
     assert table.ended[-1].reason["error"]["code"] == "TAVERN_PROFILE_TOO_LARGE"
     # the words are not lost: with another preset they are answered
     await table.plays.select(play, lambda old: replace(old, preset_id=None))
     await table.tell(play, "Again")
-    assert table.voice.heard() == ["Ana: Hello", "Ana: Again"]
+    assert table.voice.heard() == ["Ana: Hello", "Ana: Still here", "Ana: Again"]
 
 
 async def test_a_compilation_can_be_looked_at_while_its_story_plays(table: Table) -> None:
     play = await table.begin(preset_id="p_unknown")
+    await table.plays.use_strategy(play, None)
     await table.tell(play, "Hello")
     session_id = (await table.head(play)).session_id
     made = table.engine.profiles.last(session_id)

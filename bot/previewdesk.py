@@ -1,0 +1,112 @@
+"""What the model would be sent, for whoever may see it; what of a persona is private is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import discord
+
+from bot.press import Handler
+from bot.promptpanel import as_preview, prompt_panel, redacted
+from bot.stories import Stories, check_owner, owner_of
+from bot.strategypanel import known_name, strategy_name
+from engine.assembler import AssemblyStore, KeptStrategy, Strategy
+from engine.errors import InputError, PlayError
+from engine.host import Engine
+from engine.play import Playthrough
+from engine.strategies import APPLIED, Preview
+
+__all__ = ["PreviewDesk", "led_story"]
+
+
+async def led_story(interaction: discord.Interaction, stories: Stories) -> Playthrough:
+    """The story here, for whoever began it and for moderators. Raises PlayError PLAY_NONE_HERE,
+    PLAY_OWNER_ONLY."""
+    if interaction.channel_id is None:
+        raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
+    play = await stories.here(interaction.channel_id)
+    check_owner(interaction, play)
+    return play
+
+
+class PreviewDesk:
+    """Previews of the story in whose channel one is."""
+
+    def __init__(self, engine: Engine, stories: Stories, strategies: AssemblyStore) -> None:
+        self._engine = engine
+        self._stories = stories
+        self._strategies = strategies
+
+    def presses(self) -> Mapping[str, Handler]:
+        """For `PressCog.presses_served`."""
+        return {"strategy-preview": self._pressed, "strategy-sent": self._sent}
+
+    async def show(self, interaction: discord.Interaction, kept: KeptStrategy | None = None) -> None:
+        """With a strategy of the library, or with what the story uses; the interaction was deferred."""
+        play, locale = await led_story(interaction, self._stories), str(interaction.locale)
+        if kept is not None:
+            preview = await self._engine.preview(play.id, strategy=kept.strategy)
+            await self._send(interaction, play, preview, strategy_name(kept, locale), kept.id)
+            return
+        preview = await self._engine.preview(play.id, strategy=APPLIED)
+        used = preview.strategy
+        name = strategy_name(KeptStrategy(used.id, used.strategy), locale) if used is not None else ""
+        await self._send(interaction, play, preview, name, "")
+
+    async def try_out(
+        self, interaction: discord.Interaction, strategy: Strategy, name: str, strategy_id: str
+    ) -> None:
+        """With a strategy that need not be saved. `name` is fit for Markdown."""
+        play = await led_story(interaction, self._stories)
+        preview = await self._engine.preview(play.id, strategy=strategy)
+        await self._send(interaction, play, preview, name, strategy_id)
+
+    async def _pressed(self, interaction: discord.Interaction, strategy_id: str = "") -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        owner = owner_of(interaction.guild, interaction.user.id)
+        await self.show(interaction, await self._strategies.get(owner, strategy_id) if strategy_id else None)
+
+    async def _sent(self, interaction: discord.Interaction) -> None:
+        """What was sent for the newest answer, as the story's log proves it."""
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        play, locale = await led_story(interaction, self._stories), str(interaction.locale)
+        others = str(interaction.user.id) != play.created_by
+        if others and any(await self._private(play, interaction.user.id)):
+            # They may have said something else then, and nobody knows any more what there is to leave out.
+            raise InputError("Only whoever began the story sees it.", code="PROMPT_STARTER_ONLY")
+        sent = await self._engine.actual_request(play.id)
+        if sent is None:
+            raise InputError("Nothing was sent yet.", code="PROMPT_NONE_SENT")
+        if sent.reason is not None:
+            raise InputError("The log does not prove what was sent.", code="PROMPT_UNPROVED")
+        used = sent.strategy or {}
+        name = known_name(str(used.get("id", "")), str(used.get("name", "")), locale) if used else ""
+        await self._send(interaction, play, as_preview(sent), name, "", sent_at=sent.time)
+
+    async def _send(
+        self,
+        interaction: discord.Interaction,
+        play: Playthrough,
+        preview: Preview,
+        name: str,
+        again: str,
+        *,
+        sent_at: int | None = None,
+    ) -> None:
+        locale = str(interaction.locale)
+        if str(interaction.user.id) != play.created_by:
+            preview = redacted(preview, await self._private(play, interaction.user.id), locale)
+        view, file = prompt_panel(preview, name, again, locale, sent_at=sent_at)
+        await interaction.followup.send(view=view, file=file, ephemeral=True)
+
+    async def _private(self, play: Playthrough, reader: int) -> Sequence[str]:
+        """What the personas at the table say of people, but for the reader's own."""
+        request = await self._engine.profiles.request(await self._engine.journal.look(play.head.session_id))
+        at_table = [*request.players, *([request.persona] if request.persona is not None else [])]
+        own = await self._engine.library.personas.list(str(reader))
+        theirs = {stored.persona.description for stored in own}
+        return [
+            persona.description
+            for persona in at_table
+            if persona.description.strip() and persona.description not in theirs
+        ]

@@ -1,0 +1,398 @@
+"""`/strategy`: what of a story goes where in a request, chosen, looked at and changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import discord
+from discord import app_commands
+from discord.ext import commands
+
+from bot import rights
+from bot.browse import Browser, Entry, Source, Spot
+from bot.client import Inglenook
+from bot.excerpts import one_line
+from bot.failures import explain
+from bot.handout import hand_out
+from bot.i18n import label, t
+from bot.press import Handler, PressCog, button, row
+from bot.previewdesk import PreviewDesk, led_story
+from bot.sheet import DANGER
+from bot.stories import check_owner, owner_of
+from bot.strategydesk import StrategyDesk
+from bot.strategydraft import Draft, Drafts
+from bot.strategyoption import StrategyOption, strategy_meant
+from bot.strategypanel import StrategyView, strategy_line, strategy_name, strategy_panel
+from bot.uploads import read_upload, refusal
+from engine.assembler import DEFAULT_STRATEGY, Definition, KeptStrategy, Strategy, strategy_from_bytes
+from engine.assembler.editing import change_strategy
+from engine.errors import AssemblyError, InputError, PlayError
+from engine.library.shelf import fold
+from engine.play import Playthrough
+
+__all__ = ["StrategyCog", "setup"]
+
+_NAME = 120  # characters of a name that a message shows
+_FILENAME = re.compile(r"[^\w .()-]+")
+_MOST_BYTES = 2 * 1024 * 1024  # of a file: what one strategy may take
+
+
+class _Strategies(Source[KeptStrategy]):
+    """The strategies that came with the program, then those of the library here."""
+
+    noun = "strategy"
+
+    def __init__(self, cog: StrategyCog) -> None:
+        self._cog = cog
+
+    async def things(self, interaction: discord.Interaction, spot: Spot) -> Sequence[KeptStrategy]:
+        kept = await self._cog.store.list(_owner(interaction))
+        locale = str(interaction.locale)
+        return [each for each in kept if fold(spot.search) in fold(strategy_name(each, locale))]
+
+    def entry(self, thing: KeptStrategy, locale: str) -> Entry:
+        name = discord.utils.remove_markdown(strategy_name(thing, locale))
+        return Entry(thing.id, strategy_line(thing, locale), name)
+
+    async def open(self, interaction: discord.Interaction, spot: Spot, thing_id: str) -> None:
+        await self._cog.show_strategy(interaction, thing_id)
+
+
+class StrategyCog(
+    PressCog,
+    commands.GroupCog,
+    group_name=label("commands.strategy.name"),
+    group_description=label("commands.strategy.description"),
+):
+    """Strategies belong to the library of the server; whoever made one, or manages the server, changes it.
+    Which one a story uses is up to whoever began it and to moderators."""
+
+    def __init__(self, bot: Inglenook) -> None:
+        self.bot = bot
+        self.presses = bot.presses
+        engine = bot.engine
+        self.store = engine.strategies.store
+        self.drafts = Drafts(engine.store, self.store, engine.clock)
+        self.browser: Browser[KeptStrategy] = Browser(_Strategies(self))
+        self.previews = PreviewDesk(bot.engine, bot.stories, self.store)
+        self.desk = StrategyDesk(self, self.previews)
+
+    def presses_served(self) -> Mapping[str, Handler]:
+        return {
+            **self.browser.presses(),
+            **self.desk.presses(),
+            **self.previews.presses(),
+            "strategy-show": self._show_here,
+            "strategy-apply": self._apply_here,
+            "strategy-export": self._export_here,
+            "strategy-delete": self._delete_here,
+            "strategy-delete-yes": self._delete_confirmed,
+            "strategy-delete-no": self._delete_refused,
+        }
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    @app_commands.command(
+        name=label("commands.strategy.list.name"), description=label("commands.strategy.list.description")
+    )
+    async def list(self, interaction: discord.Interaction) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self.browser.send(interaction)
+
+    @app_commands.command(
+        name=label("commands.strategy.show.name"), description=label("commands.strategy.show.description")
+    )
+    @app_commands.rename(strategy=label("commands.strategy.options.strategy.name"))
+    @app_commands.describe(strategy=label("commands.strategy.options.mine.description"))
+    async def show(self, interaction: discord.Interaction, strategy: StrategyOption | None = None) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self.show_strategy(interaction, await self._meant(interaction, strategy))
+
+    @app_commands.command(
+        name=label("commands.strategy.apply.name"), description=label("commands.strategy.apply.description")
+    )
+    @app_commands.rename(strategy=label("commands.strategy.options.strategy.name"))
+    @app_commands.describe(strategy=label("commands.strategy.options.strategy.description"))
+    async def apply(self, interaction: discord.Interaction, strategy: StrategyOption) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._use(interaction, (await strategy_meant(interaction, strategy)).id)
+
+    @app_commands.command(
+        name=label("commands.strategy.off.name"), description=label("commands.strategy.off.description")
+    )
+    async def off(self, interaction: discord.Interaction) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        play = await led_story(interaction, self.bot.stories)
+        await self.bot.engine.plays.use_strategy(play.id, None)
+        await interaction.followup.send(t(interaction.locale, "strategy.none_now"), ephemeral=True)
+
+    @app_commands.command(
+        name=label("commands.strategy.preview.name"),
+        description=label("commands.strategy.preview.description"),
+    )
+    @app_commands.rename(strategy=label("commands.strategy.options.strategy.name"))
+    @app_commands.describe(strategy=label("commands.strategy.options.mine.description"))
+    async def preview(self, interaction: discord.Interaction, strategy: StrategyOption | None = None) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        kept = None if strategy is None else await strategy_meant(interaction, strategy)
+        await self.previews.show(interaction, kept)
+
+    @app_commands.command(
+        name=label("commands.strategy.edit.name"), description=label("commands.strategy.edit.description")
+    )
+    @app_commands.rename(strategy=label("commands.strategy.options.strategy.name"))
+    @app_commands.describe(strategy=label("commands.strategy.options.mine.description"))
+    async def edit(self, interaction: discord.Interaction, strategy: StrategyOption | None = None) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        strategy_id = await self._meant(interaction, strategy)
+        view = await self.desk.panel(interaction, await self.draft(interaction, strategy_id))
+        await interaction.followup.send(view=view, ephemeral=True)
+
+    @app_commands.command(
+        name=label("commands.strategy.save-as.name"),
+        description=label("commands.strategy.save-as.description"),
+    )
+    @app_commands.rename(
+        name=label("commands.strategy.save-as.options.name.name"),
+        strategy=label("commands.strategy.options.strategy.name"),
+    )
+    @app_commands.describe(
+        name=label("commands.strategy.save-as.options.name.description"),
+        strategy=label("commands.strategy.options.mine.description"),
+    )
+    async def save_as(
+        self,
+        interaction: discord.Interaction,
+        name: app_commands.Range[str, 1, _NAME],
+        strategy: StrategyOption | None = None,
+    ) -> None:
+        """What somebody has changed and not saved goes into the copy, and is gone from the draft."""
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        draft = await self.draft(interaction, await self._meant(interaction, strategy))
+        made = await self._create(interaction, change_strategy(draft.strategy, name=name))
+        await self.drafts.drop(_owner(interaction), interaction.user.id, draft.kept.id)
+        await self.show_strategy(interaction, made.id, t(interaction.locale, "strategy.copied"))
+
+    @app_commands.command(
+        name=label("commands.strategy.import.name"), description=label("commands.strategy.import.description")
+    )
+    @app_commands.rename(file=label("commands.strategy.import.options.file.name"))
+    @app_commands.describe(file=label("commands.strategy.import.options.file.description"))
+    async def import_(self, interaction: discord.Interaction, file: discord.Attachment) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        upload = await read_upload(file, _MOST_BYTES)
+        try:
+            strategy = strategy_from_bytes(upload.body)
+        except AssemblyError as error:
+            if error.error_code not in ("STRATEGY_INVALID", "HISTORY_POLICY_INVALID"):
+                raise
+            raise refusal(error, upload.filename, "strategy", interaction.locale) from error
+        made = await self._create(interaction, strategy)
+        note = t(interaction.locale, "strategy.imported")
+        try:
+            self.bot.engine.strategies.check(strategy)
+        except AssemblyError as error:
+            note += f"\n⚠️ {explain(interaction.locale, error)}"
+        await self.show_strategy(interaction, made.id, note)
+
+    @app_commands.command(
+        name=label("commands.strategy.export.name"), description=label("commands.strategy.export.description")
+    )
+    @app_commands.rename(strategy=label("commands.strategy.options.strategy.name"))
+    @app_commands.describe(strategy=label("commands.strategy.options.strategy.description"))
+    async def export(self, interaction: discord.Interaction, strategy: StrategyOption) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._hand_out(interaction, await strategy_meant(interaction, strategy))
+
+    @app_commands.command(
+        name=label("commands.strategy.delete.name"), description=label("commands.strategy.delete.description")
+    )
+    @app_commands.rename(strategy=label("commands.strategy.options.strategy.name"))
+    @app_commands.describe(strategy=label("commands.strategy.options.strategy.description"))
+    async def delete(self, interaction: discord.Interaction, strategy: StrategyOption) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._ask_delete(interaction, await strategy_meant(interaction, strategy))
+
+    # -- buttons -----------------------------------------------------------------------------------
+
+    async def _show_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        await interaction.response.defer()
+        kept = await self.store.get(_owner(interaction), strategy_id)
+        view = strategy_panel(kept, await self.view(interaction, kept))
+        await interaction.edit_original_response(view=view, attachments=[])
+
+    async def _apply_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._use(interaction, strategy_id)
+
+    async def _export_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._hand_out(interaction, await self.store.get(_owner(interaction), strategy_id))
+
+    async def _delete_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._ask_delete(interaction, await self.store.get(_owner(interaction), strategy_id))
+
+    async def _delete_confirmed(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        await interaction.response.defer()
+        kept = await self.changeable(interaction, strategy_id)
+        await self.store.delete(_owner(interaction), kept.id)
+        await self.drafts.gone(_owner(interaction), kept.id)
+        await self._answered(interaction, "strategy.deleted", kept)
+
+    async def _delete_refused(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        await interaction.response.defer()
+        kept = await self.store.get(_owner(interaction), strategy_id)
+        await self._answered(interaction, "strategy.kept", kept)
+
+    # -- for the desk ------------------------------------------------------------------------------
+
+    async def draft(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> Draft:
+        """What the person has made of a strategy so far. Raises InputError RESOURCE_CHANGED when it is not
+        any more what they look at."""
+        draft = await self.drafts.get(_owner(interaction), interaction.user.id, strategy_id)
+        if token and token != draft.token:
+            raise InputError("The draft has changed meanwhile.", code="RESOURCE_CHANGED")
+        return draft
+
+    async def change(self, interaction: discord.Interaction, draft: Draft, strategy: Strategy) -> Draft:
+        """Keep the next state of a draft; one that is as it began is none."""
+        owner = _owner(interaction)
+        if strategy.revision == draft.kept.strategy.revision:
+            await self.drafts.drop(owner, interaction.user.id, draft.kept.id)
+            return await self.draft(interaction, draft.kept.id)
+        return await self.drafts.change(interaction.user.id, owner, draft, strategy)
+
+    async def discard(self, interaction: discord.Interaction, draft: Draft) -> Draft:
+        """Back to what is kept."""
+        await self.drafts.drop(_owner(interaction), interaction.user.id, draft.kept.id)
+        return await self.draft(interaction, draft.kept.id)
+
+    def sources(self) -> Mapping[str, Definition]:
+        """The sources that there are now."""
+        return self.bot.engine.strategies.sources.capture()
+
+    async def keep(self, interaction: discord.Interaction, draft: Draft) -> tuple[KeptStrategy, bool]:
+        """Save a draft, over the strategy or, where that cannot be changed, as a copy; whether it is one.
+
+        Raises InputError RESOURCE_CHANGED when somebody saved another version meanwhile.
+        """
+        owner, kept = _owner(interaction), draft.kept
+        if copied := not self.may_change(interaction, kept):
+            made = await self._create(interaction, self._renamed(interaction, draft))
+        elif draft.overtaken:
+            raise InputError("Somebody saved another version.", code="RESOURCE_CHANGED")
+        else:
+            made = await self.store.change(owner, kept.id, draft.strategy)
+        await self.drafts.drop(owner, interaction.user.id, kept.id)
+        return made, copied
+
+    async def view(
+        self, interaction: discord.Interaction, kept: KeptStrategy, note: str = ""
+    ) -> StrategyView:
+        """Who looks at it, and where."""
+        binding = self.bot.bindings.of_channel(interaction.channel_id or 0)
+        applied, mine = None, False
+        if binding is not None:
+            play = await self.bot.engine.plays.get(binding.play_id)
+            applied = await self.bot.engine.plays.strategy(binding.play_id)
+            mine = _leads(interaction, play)
+        return StrategyView(
+            str(interaction.locale),
+            can_apply=mine,
+            in_use=applied is not None and applied.id == kept.id,
+            can_change=self.may_change(interaction, kept),
+            note=note,
+        )
+
+    async def changeable(self, interaction: discord.Interaction, strategy_id: str) -> KeptStrategy:
+        """The strategy, if the person may change it. Raises InputError IMPORTER_ONLY."""
+        kept = await self.store.get(_owner(interaction), strategy_id)
+        if not kept.built_in and not self.may_change(interaction, kept):
+            raise InputError("Only whoever made it may do that.", code="IMPORTER_ONLY")
+        return kept
+
+    @staticmethod
+    def may_change(interaction: discord.Interaction, kept: KeptStrategy) -> bool:
+        """Whoever made it, and whoever looks after the library; nobody what came with the program."""
+        mine = str(interaction.user.id) == kept.created_by
+        return not kept.built_in and (mine or rights.manages(interaction))
+
+    async def show_strategy(self, interaction: discord.Interaction, strategy_id: str, note: str = "") -> None:
+        """The panel as a new message."""
+        kept = await self.store.get(_owner(interaction), strategy_id)
+        view = strategy_panel(kept, await self.view(interaction, kept, note))
+        await interaction.followup.send(view=view, ephemeral=True)
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    async def _meant(self, interaction: discord.Interaction, text: str | None) -> str:
+        """The id of a strategy that was named; without a name the one of the story here, else that which
+        new stories begin with."""
+        if text is not None:
+            return (await strategy_meant(interaction, text)).id
+        binding = self.bot.bindings.of_channel(interaction.channel_id or 0)
+        if binding is not None:
+            applied = await self.bot.engine.plays.strategy(binding.play_id)
+            if applied is None:
+                raise InputError("The story uses no strategy.", code="STRATEGY_NONE_HERE")
+            return applied.id
+        return DEFAULT_STRATEGY
+
+    async def _create(self, interaction: discord.Interaction, strategy: Strategy) -> KeptStrategy:
+        return await self.store.create(_owner(interaction), strategy, str(interaction.user.id))
+
+    @staticmethod
+    def _renamed(interaction: discord.Interaction, draft: Draft) -> Strategy:
+        """A copy is told apart by its name, unless somebody gave it another one already."""
+        strategy, kept = draft.strategy, draft.kept
+        if strategy.name != kept.strategy.name:
+            return strategy
+        name = discord.utils.remove_markdown(strategy_name(kept, str(interaction.locale)))
+        name = t(interaction.locale, "strategy.copy_of", name=one_line(name, 150))
+        return change_strategy(strategy, name=name)
+
+    async def _use(self, interaction: discord.Interaction, strategy_id: str) -> None:
+        play = await led_story(interaction, self.bot.stories)
+        kept = await self.store.get(_owner(interaction), strategy_id)
+        await self.bot.engine.plays.use_strategy(play.id, kept.id)
+        text = t(interaction.locale, "strategy.applied", name=strategy_name(kept, str(interaction.locale)))
+        again = button("strategy-preview", label=t(interaction.locale, "button.preview"))
+        await interaction.followup.send(text, view=row(again), ephemeral=True)
+
+    async def _hand_out(self, interaction: discord.Interaction, kept: KeptStrategy) -> None:
+        name = _FILENAME.sub("_", kept.strategy.name).strip("_ .")[:60] or kept.id
+        await hand_out(interaction, kept.strategy.to_bytes(), f"{name}.json")
+
+    async def _ask_delete(self, interaction: discord.Interaction, kept: KeptStrategy) -> None:
+        if kept.built_in:
+            raise AssemblyError("Built-in strategies stay.", code="STRATEGY_READ_ONLY")
+        found = await self.changeable(interaction, kept.id)
+        locale = interaction.locale
+        view = row(
+            button("strategy-delete-yes", found.id, label=t(locale, "button.delete"), style=DANGER),
+            button("strategy-delete-no", found.id, label=t(locale, "button.keep")),
+        )
+        text = t(locale, "strategy.delete_confirm", name=strategy_name(found, str(locale)))
+        await interaction.followup.send(text, view=view, ephemeral=True)
+
+    async def _answered(self, interaction: discord.Interaction, key: str, kept: KeptStrategy) -> None:
+        text = t(interaction.locale, key, name=strategy_name(kept, str(interaction.locale)))
+        await interaction.edit_original_response(content=text, view=None)
+
+
+def _owner(interaction: discord.Interaction) -> str:
+    return owner_of(interaction.guild, interaction.user.id)
+
+
+def _leads(interaction: discord.Interaction, play: Playthrough) -> bool:
+    try:
+        check_owner(interaction, play)
+    except PlayError:
+        return False
+    return True
+
+
+async def setup(bot: Inglenook) -> None:
+    await bot.add_cog(StrategyCog(bot))

@@ -1,0 +1,128 @@
+"""What a compilation brings to the assembler: its sources as assets, its macros, and what they remember.
+
+Source: assembler spec 2.2, 2.5, 2.6; spec tavern 5.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from engine.assembler import (
+    Assets,
+    CharacterAsset,
+    DepthPrompt,
+    LoreAsset,
+    PersonaAsset,
+    PresetAsset,
+    PromptAsset,
+)
+from engine.assembler.assets import SpokenRole
+from engine.codec import JsonObject
+from engine.macros import Variables
+from engine.resources import Diagnostic
+from engine.tavern import Compilation, SourceText
+
+__all__ = ["assets_of", "remark_of"]
+
+_PLACES: Final[Mapping[str, str]] = {
+    "before": "before_character_definition",
+    "after": "after_character_definition",
+    "note_top": "before_author_note",
+    "note_bottom": "after_author_note",
+    "examples_top": "before_example_messages",
+    "examples_bottom": "after_example_messages",
+}
+_LEADING: Final = frozenset({"before", "examples_top", "note_top"})
+_TEXT: Final = "active_lore_text"
+"""The macro in whose place active lore stands: its own macros were expanded when it woke, and what they
+stood for is never read again."""
+
+
+def assets_of(made: Compilation) -> Assets:
+    """The assets of one assembly. Their variables are its own: what it writes is not the compilation's."""
+    given, request, profile = made.assembly_input, made.request, made.profile
+    variables = Variables(request.local_variables, request.global_variables)
+    for write in profile.written:
+        if write.value is None:
+            variables.delete(write.store, write.name)
+        else:
+            variables.set(write.store, write.name, write.value)
+    fields = {source.field: source for source in given.of("character")}
+    persona = next(iter(given.of("user")), None)
+    prompts = [_prompt(source, request.trigger) for source in given.of("preset")]
+    rng = random.Random(f"{request.seed}:{request.turn}:assembly")
+    return Assets(
+        preset=PresetAsset(request.preset_id or None, tuple(prompts)) if request.preset is not None else None,
+        character=_character(fields, profile.character, request.card_id)
+        if request.card is not None
+        else None,
+        persona=PersonaAsset(request.persona_id or None, profile.user, persona.text if persona else ""),
+        lore=tuple(_lore(source) for source in given.of("lore") if source.position != "outlet"),
+        prefer_character_system=request.prefer_system,
+        prefer_character_phi=request.prefer_post_history,
+        diagnostics=tuple(map(remark_of, profile.diagnostics)),
+        expanding=replace(given.macros, rng=rng),
+        variables=variables,
+    )
+
+
+def remark_of(note: Diagnostic) -> JsonObject:
+    """A remark of the profile as the assembler's are."""
+    facts: dict[str, Any] = {"code": note.code, "severity": note.severity, "message": note.message}
+    if note.where:
+        facts["where"] = note.where
+    return facts
+
+
+def _prompt(source: SourceText, trigger: str) -> PromptAsset:
+    wanted = not source.triggers or trigger in source.triggers
+    return PromptAsset(
+        source.field,
+        source.text,
+        name=source.name,
+        role=_role(source.role),
+        enabled=source.enabled and wanted,
+        marker=source.marker,
+        in_chat=source.depth is not None,
+        depth=source.depth,
+        order=source.order,
+        forbid_overrides=source.forbid_overrides,
+    )
+
+
+def _character(fields: Mapping[str, SourceText], name: str, card_id: str) -> CharacterAsset:
+    note = fields.get("depth_prompt")
+    texts = {
+        field: fields[field].text if field in fields else ""
+        for field in ("description", "personality", "scenario", "examples", "system", "phi", "greeting")
+    }
+    return CharacterAsset(
+        id=card_id or None,
+        name=name,
+        depth_prompt=DepthPrompt(note.text, 4 if note.depth is None else note.depth, _role(note.role))
+        if note is not None
+        else None,
+        **texts,
+    )
+
+
+def _lore(source: SourceText) -> LoreAsset:
+    return LoreAsset(
+        source.field,
+        f"{{{{{_TEXT}}}}}",
+        name=source.name,
+        position=_PLACES.get(source.position, source.position),
+        fallback="before" if source.position in _LEADING else "after",
+        role=_role(source.role),
+        depth=source.depth,
+        order=source.order,
+        resource_id=source.resource_id or None,
+        literals={_TEXT: source.text},
+    )
+
+
+def _role(role: str) -> SpokenRole:
+    return cast("SpokenRole", role if role in ("system", "user", "assistant") else "system")
