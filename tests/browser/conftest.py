@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from bot.endpoint import aim
 from bot.sandbox.page import Page as SandboxPage
@@ -24,6 +24,8 @@ from tests.browser.smallbot import SmallBot
 Open: TypeAlias = Callable[..., Awaitable[Page]]
 
 WIDE, NARROW = (1280, 800), (400, 800)
+# Other tests run beside these, and the whole bot is a process of its own: five seconds are too few at times.
+expect.set_options(timeout=20_000)
 # A browser under test has no business with anybody but the page.
 QUIET = (
     "--no-sandbox",

@@ -70,6 +70,8 @@ async def story(browser: Browser, address: str, person: str, size: tuple[int, in
 
 
 async def act_as(page: Page, person: str) -> None:
+    # The page says who one is once it is connected; a menu that was opened before has nobody in it.
+    await expect(page.locator(".top-you")).to_contain_text(re.compile(r"Ana|Ben|Chen"))
     await page.locator(".top-you").click()
     await page.get_by_role("menuitem", name=person).click()
     await expect(page.locator(".top-you")).to_contain_text(person)
