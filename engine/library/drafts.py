@@ -47,6 +47,7 @@ __all__ = [
     "draft_of_preset",
     "draft_of_regex",
     "kind_of",
+    "name_of",
     "parsed",
     "recognised",
 ]
@@ -126,6 +127,17 @@ def parsed(kind: Kind, document: JsonObject, filename: str) -> Any:
     if kind == "world_book":
         return parse_world_book(document, notes, filename=filename)
     return RegexScripts(parse_scripts(scripts_within(document) or [], notes), notes.all())
+
+
+def name_of(content: Card | Preset | WorldBook | RegexScripts) -> str:
+    """How lists call a content that nobody gave a name of its own."""
+    if isinstance(content, RegexScripts):
+        return _of_scripts(content.scripts)
+    return content.name[:200]
+
+
+def _of_scripts(scripts: tuple[RegexScript, ...]) -> str:
+    return (scripts[0].name if scripts else "")[:200] or "Regex"
 
 
 def draft_of_document(kind: Kind, document: JsonObject, filename: str) -> Draft:
@@ -209,7 +221,7 @@ _TELLS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
 def _of_card(card: Card, warnings: tuple[Diagnostic, ...]) -> Draft:
     return Draft(
         kind="card",
-        name=card.name[:200],
+        name=name_of(card),
         document=canonical(card.raw),
         summary={
             "spec": card.spec,
@@ -230,7 +242,7 @@ def _of_card(card: Card, warnings: tuple[Diagnostic, ...]) -> Draft:
 def _of_preset(preset: Preset) -> Draft:
     return Draft(
         kind="preset",
-        name=preset.name,
+        name=name_of(preset),
         document=canonical(preset.raw),
         summary={
             "prompts": len(preset.prompts),
@@ -246,7 +258,7 @@ def _of_preset(preset: Preset) -> Draft:
 def _of_book(book: WorldBook) -> Draft:
     return Draft(
         kind="world_book",
-        name=book.name[:200],
+        name=name_of(book),
         document=canonical(book.raw),
         summary={
             "entries": len(book.entries),
@@ -263,7 +275,7 @@ def _of_regex(
 ) -> Draft:
     return Draft(
         kind="regex",
-        name=(scripts[0].name if scripts else "")[:200] or "Regex",
+        name=_of_scripts(scripts),
         document=canonical(document),
         summary={
             "scripts": len(scripts),

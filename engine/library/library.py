@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.codec import JsonObject, canonical, digest, dumps, loads
+from engine.codec import JsonObject, digest, dumps, loads
 from engine.errors import Conflict, NotFound, ResourceError
 from engine.ids import new_id
 from engine.library.consents import Consents
-from engine.library.drafts import DRAFTS, Draft, blank_document, draft_of_document, kind_of, parsed
+from engine.library.drafts import DRAFTS, Draft, blank_document, draft_of_document, kind_of, name_of, parsed
 from engine.library.exports import ExportFile, export_file
 from engine.library.personas import Personas
 from engine.library.relations import Relations
@@ -115,10 +115,10 @@ class Library:
 
     async def get(self, resource_id: str, *, owner: str | None = None) -> ResourceRow:
         """The row. Raises NotFound when it is not there, was deleted, or is another owner's."""
-        row = await self._store.fetch_one("resource_get", id=resource_id)
-        if row is None or row["deleted_at"] is not None or owner not in (None, row["owner"]):
+        row = await self._stock.get(resource_id)
+        if owner not in (None, row.owner):
             raise NotFound("It is not in the library (any more).", id=resource_id)
-        return row_of(row)
+        return row
 
     async def row(self, resource_id: str) -> ResourceRow:
         """The row, deleted or not. Raises NotFound when it was never there."""
@@ -234,19 +234,20 @@ class Library:
         `change` raises, and the reader's codes.
         """
         row = await self.get(resource_id)
-        before = loads(await self._store.get_blob(row.document))
+        before = await self._store.get_blob(row.document)
         if row.revision != expected_revision:
             raise Conflict("It has been changed meanwhile.", code="RESOURCE_CHANGED")
+        own_name = name_of(await self._load(row.id, row.kind)) != row.name
         draft = await asyncio.to_thread(_edited, row, before, change)
         params = {
             "id": row.id,
             "expected": expected_revision,
-            "name": draft.name,
+            "name": row.name if own_name else draft.name,
             "document": digest(draft.document),
             "tags": dumps(list(draft.tags)).decode(),
             "nsfw": int(draft.nsfw),
             "summary": dumps(draft.summary).decode(),
-            "size": row.size + len(draft.document) - len(canonical(before)),
+            "size": row.size + len(draft.document) - len(before),
             "max_bytes": self._limits.bytes,
             "at": self._now(),
         }
@@ -363,13 +364,11 @@ class Library:
         return int(self._clock() * 1000)
 
 
-def _edited(row: ResourceRow, before: JsonObject, change: Callable[[JsonObject], JsonObject]) -> Draft:
+def _edited(row: ResourceRow, before: bytes, change: Callable[[JsonObject], JsonObject]) -> Draft:
     """What the changed document is stored as."""
-    was = draft_of_document(row.kind, before, row.filename)
-    draft = draft_of_document(row.kind, change(before), row.filename)
+    draft = draft_of_document(row.kind, change(loads(before)), row.filename)
     kept = {key: row.summary[key] for key in ("single",) if key in row.summary}
-    name = draft.name if was.name == row.name else row.name  # a name of its own stays
-    return replace(draft, name=name, summary={**draft.summary, **kept})
+    return replace(draft, summary={**draft.summary, **kept})
 
 
 def _label(name: str) -> str:

@@ -108,10 +108,10 @@ class Stock:
             raise ResourceError(
                 "One of the two has been used or changed meanwhile.", code="RELINK_TOO_LATE"
             ) from None
-        return replace(await self._get(lost.id), relinked=True)
+        return replace(await self.get(lost.id), relinked=True)
 
     async def row(self, resource_id: str) -> ResourceRow:
-        """The row, deleted or not."""
+        """The row, deleted or not. Raises NotFound."""
         row = await self._store.fetch_one("resource_get", id=resource_id)
         if row is None:
             raise NotFound("It was never in the library.", id=resource_id)
@@ -134,11 +134,12 @@ class Stock:
             limit=self._limits.bytes,
         )
 
-    async def _get(self, resource_id: str) -> ResourceRow:
-        found = await self.row(resource_id)
-        if found.deleted_at is not None:
+    async def get(self, resource_id: str) -> ResourceRow:
+        """The row of what is there. Raises NotFound, also when it was deleted."""
+        row = await self._store.fetch_one("resource_get", id=resource_id)
+        if row is None or row["deleted_at"] is not None:
             raise NotFound("It is not in the library (any more).", id=resource_id)
-        return found
+        return row_of(row)
 
     async def _known(self, owner: str, draft: Draft) -> ResourceRow | None:
         row = await self._store.fetch_one(
@@ -159,7 +160,7 @@ class Stock:
             await self._store.commit(*writes)
         except Conflict:
             raise await self.full(lost.owner, draft) from None
-        return replace(await self._get(lost.id), relinked=True)
+        return replace(await self.get(lost.id), relinked=True)
 
     async def _insert(self, owner: str, by: str, draft: Draft) -> ResourceRow:
         resource_id = new_id(draft.kind[0])
@@ -175,7 +176,7 @@ class Stock:
             if known is not None:
                 return known
             raise await self.full(owner, draft) from None
-        return await self._get(resource_id)
+        return await self.get(resource_id)
 
     async def _revive(self, row: ResourceRow, draft: Draft) -> ResourceRow:
         params = self._params(draft, row.owner) | {"id": row.id}
@@ -183,9 +184,9 @@ class Stock:
             await self._store.commit(*_blobs(draft), Write("resource_revive", params, expect=1))
         except Conflict:
             if await self._live(row.id):
-                return await self._get(row.id)
+                return await self.get(row.id)
             raise await self.full(row.owner, draft) from None
-        return replace(await self._get(row.id), known=True)
+        return replace(await self.get(row.id), known=True)
 
     async def _live(self, resource_id: str) -> bool:
         row = await self._store.fetch_one("resource_get", id=resource_id)
