@@ -6,7 +6,6 @@ Each has a title, at most one picture, facts in short lines, and buttons with th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +16,13 @@ from bot.choices import gone_on
 from bot.excerpts import clip, one_line, plain, prose
 from bot.i18n import t
 from bot.press import button, menu
-from bot.remarks import remark_text
+from bot.remarks import remarks_text
 from bot.sheet import DANGER, PRIMARY, Layout, Reader, Sheet
 from engine.library import ResourceRow
 from engine.macros import Authored, MacroContext, expand
 from engine.resources import Card, CardFacts, Diagnostic
 
-__all__ = ["CARD_TEXTS", "PORTRAIT", "CardView", "card_edit_panel", "card_line", "card_panel", "remarks"]
+__all__ = ["CARD_TEXTS", "PORTRAIT", "CardView", "card_edit_panel", "card_line", "card_panel"]
 
 PORTRAIT = "portrait"
 """The name, without its ending, of the attachment that a panel shows."""
@@ -40,7 +39,6 @@ CARD_TEXTS = (
 """The texts of a card that are edited one by one, under their names in `EDITABLE`."""
 
 MOJIBAKE = "double-encoded-text"
-_REMARKS = 5
 _GREETINGS = 5
 
 
@@ -76,7 +74,7 @@ def card_panel(view: CardView, reader: Reader, *, arrived: bool) -> Layout:
     sheet.text(_greetings(card, reader), 1_800)
     sheet.text("\n".join(_extras(view, locale)), 900)
     if arrived:
-        sheet.text(remarks(row.warnings, locale), 2_400)
+        sheet.text(remarks_text(row.warnings, locale), 2_400)
     else:
         sheet.text(_tokens(view.facts.tokens, locale), 800)
         sheet.text(_remark_count(row.warnings, locale), 300)
@@ -134,22 +132,6 @@ def card_line(row: ResourceRow, locale: str) -> str:
     line = f"**{plain(row.name, 80)}** · {' · '.join(facts)}" + (" · 🔞" if row.nsfw else "")
     about = prose(str(row.summary.get("line", "")), 80)
     return f"{line}\n-# {about}" if about else line
-
-
-def remarks(all_remarks: Sequence[Diagnostic], locale: str) -> str:
-    """The warnings; what is only worth knowing stands in the details."""
-    warnings = [remark for remark in all_remarks if remark.severity == "warning"]
-    if not warnings:
-        return ""
-    # A book of a hundred entries with the same slip was put right in one way, a hundred times.
-    kinds = Counter(remark_text(locale, remark) for remark in warnings).most_common()
-    lines = [t(locale, "card.warnings", n=len(warnings))]
-    for message, times in kinds[:_REMARKS]:
-        lines.append(f"- {plain(message, 240)}" + (f" (×{times})" if times > 1 else ""))
-    left = sum(times for _, times in kinds[_REMARKS:])
-    if left:
-        lines.append(t(locale, "card.warnings_more", n=left))
-    return "\n".join(lines)
 
 
 # -- parts ---------------------------------------------------------------------------------------

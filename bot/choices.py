@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import discord
-import structlog
 from discord import app_commands
 
 from bot.excerpts import clip, one_line
 from bot.i18n import t
-from bot.stories import owner_of
-from engine.errors import EngineError, NotFound
+from bot.naming import LENGTH, Naming, engine_of
+from bot.stories import library_owner
+from engine.errors import NotFound
 from engine.host import Engine
 from engine.library import Kind, ResourceRow
 
@@ -34,38 +34,18 @@ __all__ = [
     "twins_of",
 ]
 
-log = structlog.get_logger(__name__)
-
-_CHOICES = 25  # what Discord shows in one list
-_LENGTH = 100  # characters of a choice's name and value
 _NAME = 55  # of those for the thing's own name, so that whose it is can still be read
 
 
-class _Choices(app_commands.Transformer):
+class _Choices(Naming):
     kind: ClassVar[Kind]
 
-    @property
-    def max_value(self) -> int:
-        """Discord's own limit for what a choice stands for; names in a library are longer at times."""
-        return 200
-
-    async def transform(self, interaction: discord.Interaction, value: Any, /) -> str:
-        """The text as it was typed; looking it up is work, and work comes after deferring."""
-        return str(value)
-
-    async def autocomplete(  # type: ignore[override]  # the values are strings
-        self, interaction: discord.Interaction, value: str, /
-    ) -> list[app_commands.Choice[str]]:
-        """At most 25 that fit, best first. An error would leave people with a spinner: none instead."""
-        try:
-            rows = await _suggest(_engine(interaction), _owner(interaction), self.kind, value)
-        except EngineError as error:
-            log.warning("choices.failed", code=error.error_code)
-            return []
+    async def offered(self, interaction: discord.Interaction, text: str) -> list[app_commands.Choice[str]]:
+        rows = await _suggest(engine_of(interaction), library_owner(interaction), self.kind, text)
         twins = twins_of(rows)
         return [
             app_commands.Choice(name=choice_name(row, interaction.locale, twin=row.id in twins), value=row.id)
-            for row in rows[:_CHOICES]
+            for row in rows
         ]
 
 
@@ -114,7 +94,7 @@ def choice_name(row: ResourceRow, locale: discord.Locale | str | None, *, twin: 
         facts.append(t(locale, "card.entries", n=row.summary.get("entries", 0)))
     else:
         facts.append(t(locale, "library.scripts", n=row.summary.get("scripts", 0)))
-    return clip(" — ".join(filter(None, (name, " · ".join(facts)))), _LENGTH)
+    return clip(" — ".join(filter(None, (name, " · ".join(facts)))), LENGTH)
 
 
 def told_apart(row: ResourceRow) -> str:
@@ -143,21 +123,12 @@ async def resolve(interaction: discord.Interaction, kind: Kind, text: str) -> Re
     Raises NotFound CARD_UNKNOWN, PRESET_UNKNOWN (data: name) when none fits, or several do.
     """
     try:
-        return await _engine(interaction).library.resolve(_owner(interaction), kind, text)
+        return await engine_of(interaction).library.resolve(library_owner(interaction), kind, text)
     except NotFound as error:
-        raise NotFound(error.message, code=f"{kind.upper()}_UNKNOWN", name=one_line(text, _LENGTH)) from None
+        raise NotFound(error.message, code=f"{kind.upper()}_UNKNOWN", name=one_line(text, LENGTH)) from None
 
 
 async def _suggest(engine: Engine, owner: str, kind: Kind, text: str) -> list[ResourceRow]:
     library = engine.library
     # Until a library was read once, nothing of it is in memory: then, and only then, it is read here.
     return list(library.suggest(owner, kind, text) or await library.search(owner, kind, text))
-
-
-def _engine(interaction: discord.Interaction) -> Engine:
-    engine: Engine = interaction.client.engine  # type: ignore[attr-defined]
-    return engine
-
-
-def _owner(interaction: discord.Interaction) -> str:
-    return owner_of(interaction.guild, interaction.user.id)

@@ -20,9 +20,9 @@ import structlog
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from bot.excerpts import one_line, plain, size
+from bot.excerpts import one_line, plain
 from bot.settings import ImportSettings
-from bot.uploads import Upload
+from bot.uploads import Upload, check_size
 from engine.errors import InputError
 
 __all__ = ["Fetcher", "is_public"]
@@ -187,11 +187,11 @@ class Fetcher:
         if not _FILES.fullmatch(kind):
             raise _refusal("IMPORT_URL_TYPE", url, type=plain(kind, 60))
         name = _filename(url)
-        _check_size(name, response.content_length or 0, limit)
+        check_size(name, response.content_length or 0, limit)
         body = bytearray()
         async for piece in response.content.iter_chunked(_PIECE):
             body += piece
-            _check_size(name, len(body), limit)
+            check_size(name, len(body), limit)
         return Upload(name, bytes(body))
 
     def _connection(self) -> aiohttp.ClientSession:
@@ -217,17 +217,6 @@ def _is_literal(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _check_size(name: str, count: int, limit: int) -> None:
-    if count > limit:
-        raise InputError(
-            "The file is too large.",
-            code="IMPORT_TOO_LARGE",
-            file=plain(name, _SHOWN),
-            size=size(count),
-            limit=size(limit),
-        )
 
 
 def _filename(url: URL) -> str:

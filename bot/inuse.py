@@ -24,7 +24,7 @@ from engine.errors import InputError, NotFound
 from engine.library import ResourceRow, Selection
 from engine.library.shelf import fold
 
-__all__ = ["MAX_IN_STORY", "bind", "in_use", "to_unbind", "unbind"]
+__all__ = ["MAX_IN_STORY", "bind", "in_use", "unbind"]
 
 Field: TypeAlias = Literal["book_ids", "regex_ids"]
 
@@ -58,9 +58,11 @@ async def bind(bot: Inglenook, interaction: discord.Interaction, found: Resource
     return _said(interaction, f"{noun}.{key}", found)
 
 
-async def unbind(bot: Inglenook, interaction: discord.Interaction, found: ResourceRow, noun: str) -> str:
-    """Use it here no more; what was done, in words. Raises as `bind`."""
-    kind = _kind(found)
+async def unbind(
+    bot: Inglenook, interaction: discord.Interaction, kind: ListedKind, text: str, noun: str
+) -> str:
+    """Use here no more what was named; what was done, in words. Raises as `bind`, NotFound as `resolve`."""
+    found = await _meant(bot, interaction, kind, text)
     gone = await _in_story(
         bot, interaction, kind, lambda ids: tuple(each for each in ids if each != found.id)
     )
@@ -71,7 +73,7 @@ async def unbind(bot: Inglenook, interaction: discord.Interaction, found: Resour
     return _said(interaction, f"{noun}.{'unbound' if gone else 'unbound_already'}", found)
 
 
-async def to_unbind(
+async def _meant(
     bot: Inglenook, interaction: discord.Interaction, kind: ListedKind, text: str
 ) -> ResourceRow:
     """What was named to be used no more, also when it has left the library: a story keeps reading it.

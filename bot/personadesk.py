@@ -16,7 +16,7 @@ from bot.namesakes import Namesakes
 from bot.personapanel import NAME, PersonaView, persona_panel
 from bot.remarks import remark_text
 from bot.sheet import Layout
-from bot.stories import owner_of
+from bot.stories import library_owner
 from bot.uploads import read_upload
 from engine.errors import InputError
 from engine.host import Engine
@@ -82,12 +82,12 @@ class PersonaDesk:
 
     async def library_books(self, interaction: discord.Interaction) -> Sequence[ResourceRow]:
         """The world books of the library here."""
-        owner = owner_of(interaction.guild, interaction.user.id)
+        owner = library_owner(interaction)
         return await self._engine.library.list(owner, "world_book")
 
     async def along(self, interaction: discord.Interaction, stored: StoredPersona) -> Sequence[str]:
         """The books of the library here that come along with the persona."""
-        owner = owner_of(interaction.guild, interaction.user.id)
+        owner = library_owner(interaction)
         return await self._engine.library.relations.books("persona", stored.id, within={owner})
 
     async def picture(self, file: discord.Attachment | None) -> Avatar | None:

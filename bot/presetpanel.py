@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import discord
 
-from bot.cardpanel import remarks, scripts_buttons
+from bot.cardpanel import scripts_buttons
 from bot.excerpts import clip, plain, prose
 from bot.i18n import t
 from bot.press import button, menu
+from bot.remarks import remarks_text
 from bot.sheet import DANGER, PRIMARY, Layout, Reader, Sheet
 from engine.library import ResourceRow
 from engine.resources import Preset, Prompt
@@ -57,7 +58,7 @@ def preset_panel(view: PresetView, reader: Reader, *, arrived: bool) -> Layout:
         lines.append(t(locale, "preset.prompts_more", n=len(prompts) - _SHOWN))
     sheet.text("\n".join(lines), 3_000)
     sheet.text("\n".join(_extras(view, locale)), 700)
-    sheet.text(remarks(row.warnings, locale) if arrived else "", 2_400)
+    sheet.text(remarks_text(row.warnings, locale) if arrived else "", 2_400)
     first = []
     if reader.can_play:
         first.append(button("preset-bind", row.id, label=t(locale, "button.bind"), style=PRIMARY))

@@ -8,7 +8,7 @@ import discord
 
 from bot.press import Handler
 from bot.promptpanel import as_preview, prompt_panel, redacted
-from bot.stories import Stories, check_owner, owner_of
+from bot.stories import Stories, check_owner, library_owner
 from bot.strategypanel import known_name, strategy_name
 from engine.assembler import AssemblyStore, KeptStrategy, Strategy
 from engine.errors import InputError, PlayError
@@ -63,7 +63,7 @@ class PreviewDesk:
 
     async def _pressed(self, interaction: discord.Interaction, strategy_id: str = "") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        owner = owner_of(interaction.guild, interaction.user.id)
+        owner = library_owner(interaction)
         await self.show(interaction, await self._strategies.get(owner, strategy_id) if strategy_id else None)
 
     async def _sent(self, interaction: discord.Interaction) -> None:

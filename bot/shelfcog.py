@@ -22,10 +22,10 @@ from bot.handout import hand_out
 from bot.i18n import t
 from bot.press import Handler, PressCog, button, row
 from bot.sheet import DANGER, Layout, Reader
-from bot.stories import owner_of
+from bot.stories import library_owner
 from bot.uploads import Noun, Upload, read_upload, refusal
 from engine.errors import Conflict, InputError, ResourceError
-from engine.library import Kind, ResourceRow
+from engine.library import Kind, ResourceRow, forms_of
 
 __all__ = ["SORTS", "Panel", "ShelfCog", "SortName"]
 
@@ -48,7 +48,7 @@ class _Rows(Source[ResourceRow]):
     async def things(self, interaction: discord.Interaction, spot: Spot) -> Sequence[ResourceRow]:
         library, owner, kind = (
             self._cog.library,
-            owner_of(interaction.guild, interaction.user.id),
+            library_owner(interaction),
             self._cog.kind,
         )
         sort: SortName = next((each for each in SORTS if each == spot.sort), "name")
@@ -80,7 +80,7 @@ class _Rows(Source[ResourceRow]):
 
     async def reorder(self, interaction: discord.Interaction, thing_id: str, place: int) -> None:
         rights.check_manages(interaction)
-        library, owner = self._cog.library, owner_of(interaction.guild, interaction.user.id)
+        library, owner = self._cog.library, library_owner(interaction)
         ids: list[str] = [each.id for each in await library.list(owner, self._cog.kind, "custom")]
         if thing_id in ids:
             ids.remove(thing_id)
@@ -139,10 +139,6 @@ class ShelfCog(PressCog):
         """Use it here, and say so. The interaction has been deferred."""
         raise NotImplementedError
 
-    def forms_of(self) -> Sequence[str]:
-        """In which forms it can be exported."""
-        return ("json",)
-
     # -- the verbs: for commands, after they deferred ------------------------------------------------
 
     async def begin_import(
@@ -187,7 +183,7 @@ class ShelfCog(PressCog):
 
     async def take(self, interaction: discord.Interaction, upload: Upload) -> None:
         """Import a file that has been read, and show it."""
-        owner, by = owner_of(interaction.guild, interaction.user.id), str(interaction.user.id)
+        owner, by = library_owner(interaction), str(interaction.user.id)
         import_ = {
             "card": self.library.import_card,
             "preset": self.library.import_preset,
@@ -210,6 +206,27 @@ class ShelfCog(PressCog):
             "regex": limits.preset_bytes,
         }[self.kind]
 
+    async def make(self, interaction: discord.Interaction, name: str, note: str = "") -> None:
+        """An empty one of this kind, and what can be changed about it."""
+        made = await self.library.create(
+            library_owner(interaction), self.kind, name, str(interaction.user.id)
+        )
+        await self._show_edit(interaction, made, note)
+
+    async def send_list(self, interaction: discord.Interaction, search: str | None, sort: str) -> None:
+        """The list as a new message."""
+        await self.browser.send(interaction, Spot(sort=sort, search=search or ""))
+
+    async def open_edit(self, interaction: discord.Interaction, text: str) -> None:
+        """What can be changed about the one that a command names. Raises as `editable`."""
+        await self._show_edit(
+            interaction, await self.editable(interaction, (await self.named(interaction, text)).id)
+        )
+
+    async def _show_edit(self, interaction: discord.Interaction, found: ResourceRow, note: str = "") -> None:
+        view, files = await self.edit_panel(interaction, found, note)
+        await interaction.followup.send(view=view, files=files, ephemeral=True)
+
     async def show_row(
         self, interaction: discord.Interaction, found: ResourceRow, *, arrived: bool = False
     ) -> None:
@@ -223,7 +240,7 @@ class ShelfCog(PressCog):
 
     async def row_of(self, interaction: discord.Interaction, resource_id: str) -> ResourceRow:
         """The resource of a button: ids travel through everybody's hands, so whose it is counts again."""
-        return await self.library.get(resource_id, owner=owner_of(interaction.guild, interaction.user.id))
+        return await self.library.get(resource_id, owner=library_owner(interaction))
 
     async def export(self, interaction: discord.Interaction, found: ResourceRow, form: str | None) -> None:
         """Hand it out as a file."""
@@ -294,7 +311,7 @@ class ShelfCog(PressCog):
 
     async def _export(self, interaction: discord.Interaction, resource_id: str) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found, kinds = await self.row_of(interaction, resource_id), self.forms_of()
+        found, kinds = await self.row_of(interaction, resource_id), forms_of(self.kind)
         if len(kinds) == 1:
             await self.export(interaction, found, kinds[0])
             return

@@ -28,7 +28,7 @@ from engine.library import ResourceRow
 from engine.play import Playthrough
 from engine.storage import Store, Write
 
-__all__ = ["Opened", "Stories", "StoryParent", "check_owner", "owner_of"]
+__all__ = ["Opened", "Stories", "StoryParent", "check_owner", "library_owner", "owner_of"]
 
 log = structlog.get_logger(__name__)
 
@@ -48,6 +48,11 @@ class Opened:
 def owner_of(guild: discord.Guild | None, user_id: int) -> str:
     """Whose library is used here: the server's, or in a direct message the person's."""
     return f"guild:{guild.id}" if guild is not None else f"user:{user_id}"
+
+
+def library_owner(interaction: discord.Interaction) -> str:
+    """The same, where somebody pressed or typed something."""
+    return owner_of(interaction.guild, interaction.user.id)
 
 
 def check_owner(interaction: discord.Interaction, play: Playthrough) -> None:

@@ -18,7 +18,7 @@ from bot.excerpts import clip, plain, size
 from bot.remarks import refusal_text
 from engine.errors import AssemblyError, InputError, ResourceError
 
-__all__ = ["Noun", "Upload", "read_upload", "refusal"]
+__all__ = ["Noun", "Upload", "check_size", "read_upload", "refusal"]
 
 log = structlog.get_logger(__name__)
 
@@ -45,9 +45,9 @@ async def read_upload(attachment: discord.Attachment, limit: int) -> Upload:
     Raises InputError IMPORT_TOO_LARGE (data: file, size, limit), before the download when Discord
     says the size, or IMPORT_DOWNLOAD_FAILED (data: file).
     """
-    _check(attachment.filename, attachment.size, limit)
+    check_size(attachment.filename, attachment.size, limit)
     body = await _download(attachment)
-    _check(attachment.filename, len(body), limit)
+    check_size(attachment.filename, len(body), limit)
     return Upload(attachment.filename, body)
 
 
@@ -75,7 +75,8 @@ def refusal(
     )
 
 
-def _check(filename: str, count: int, limit: int) -> None:
+def check_size(filename: str, count: int, limit: int) -> None:
+    """Raises InputError IMPORT_TOO_LARGE (data: file, size, limit) for more than `limit` bytes."""
     if count > limit:
         raise InputError(
             "The file is too large.",

@@ -107,7 +107,7 @@ class Cards(
         sort: str = "name",
     ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self.browser.send(interaction, Spot(sort=sort, search=search or ""))
+        await self.send_list(interaction, search, sort)
 
     @app_commands.command(
         name=label("commands.card.show.name"), description=label("commands.card.show.description")
@@ -145,9 +145,7 @@ class Cards(
     @app_commands.describe(card=label("commands.card.show.options.card.description"))
     async def edit(self, interaction: discord.Interaction, card: CardOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await self.editable(interaction, (await self.named(interaction, card)).id)
-        view, files = await self.edit_panel(interaction, found)
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.open_edit(interaction, card)
 
     @app_commands.command(
         name=label("commands.card.export.name"), description=label("commands.card.export.description")
@@ -201,9 +199,6 @@ class Cards(
 
     def entry_text(self, found: ResourceRow, locale: str) -> str:
         return card_line(found, locale)
-
-    def forms_of(self) -> Sequence[str]:
-        return forms_of("card")
 
     async def _view(self, found: ResourceRow, picture: str | None = None) -> CardView:
         card = await self.library.card(found.id)

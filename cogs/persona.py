@@ -26,7 +26,7 @@ from bot.personapanel import (
 )
 from bot.press import Handler, PressCog, button, row
 from bot.sheet import DANGER
-from bot.stories import check_owner, owner_of
+from bot.stories import check_owner, library_owner
 from bot.uploads import read_upload, refusal
 from engine.errors import PlayError, ResourceError
 from engine.library import StoredPersona
@@ -333,7 +333,7 @@ class Personas(
     async def _owner_of_books(self, interaction: discord.Interaction, persona_id: str) -> str:
         """The library here, for whoever's persona it is."""
         await self.desk.own(interaction, persona_id)
-        return owner_of(interaction.guild, interaction.user.id)
+        return library_owner(interaction)
 
     async def _delete(self, interaction: discord.Interaction, persona_id: str) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)

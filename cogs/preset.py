@@ -30,7 +30,7 @@ from bot.press import Handler, chosen
 from bot.promptdesk import PromptDesk, whole_number
 from bot.rights import check_sets_channel
 from bot.shelfcog import SORTS, Panel, ShelfCog
-from bot.stories import check_owner, owner_of
+from bot.stories import check_owner
 from bot.venues import base_channel, server
 from engine.errors import InputError
 from engine.library import ResourceRow
@@ -95,10 +95,7 @@ class Presets(
     @app_commands.describe(name=label("commands.preset.create.options.name.description"))
     async def create(self, interaction: discord.Interaction, name: app_commands.Range[str, 1, 200]) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        owner, by = owner_of(interaction.guild, interaction.user.id), str(interaction.user.id)
-        found = await self.library.create(owner, "preset", name, by)
-        view, files = await self.edit_panel(interaction, found)
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.make(interaction, name)
 
     @app_commands.command(
         name=label("commands.preset.list.name"), description=label("commands.preset.list.description")
@@ -121,7 +118,7 @@ class Presets(
         sort: str = "name",
     ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self.browser.send(interaction, Spot(sort=sort, search=search or ""))
+        await self.send_list(interaction, search, sort)
 
     @app_commands.command(
         name=label("commands.preset.show.name"), description=label("commands.preset.show.description")
@@ -155,9 +152,7 @@ class Presets(
     @app_commands.describe(preset=label("commands.preset.bind.options.preset.description"))
     async def edit(self, interaction: discord.Interaction, preset: PresetOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await self.editable(interaction, (await self.named(interaction, preset)).id)
-        view, files = await self.edit_panel(interaction, found)
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.open_edit(interaction, preset)
 
     @app_commands.command(
         name=label("commands.preset.export.name"), description=label("commands.preset.export.description")

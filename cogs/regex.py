@@ -11,7 +11,6 @@ from discord.ext import commands
 
 from bot import forms, inuse
 from bot.bookforms import try_form
-from bot.browse import Spot
 from bot.choices import RegexOption
 from bot.client import Inglenook
 from bot.excerpts import plain
@@ -20,7 +19,6 @@ from bot.press import Handler
 from bot.scriptdesk import ScriptDesk
 from bot.scriptpanel import edit_list_panel, list_panel, script_line, scripts_details, try_panel
 from bot.shelfcog import SORTS, Panel, ShelfCog
-from bot.stories import owner_of
 from engine.errors import PlayError
 from engine.library import ResourceRow
 from engine.macros import MacroContext
@@ -85,10 +83,7 @@ class Regexes(
     @app_commands.describe(name=label("commands.world.create.options.name.description"))
     async def create(self, interaction: discord.Interaction, name: app_commands.Range[str, 1, 200]) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        owner, by = owner_of(interaction.guild, interaction.user.id), str(interaction.user.id)
-        found = await self.library.create(owner, self.kind, name, by)
-        view, files = await self.edit_panel(interaction, found, t(interaction.locale, "regex.created"))
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.make(interaction, name, t(interaction.locale, "regex.created"))
 
     @app_commands.command(
         name=label("commands.regex.list.name"), description=label("commands.regex.list.description")
@@ -111,7 +106,7 @@ class Regexes(
         sort: str = "name",
     ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self.browser.send(interaction, Spot(sort=sort, search=search or ""))
+        await self.send_list(interaction, search, sort)
 
     @app_commands.command(
         name=label("commands.regex.show.name"), description=label("commands.regex.show.description")
@@ -138,10 +133,8 @@ class Regexes(
     @app_commands.describe(scripts=label("commands.regex.options.scripts.description"))
     async def unbind(self, interaction: discord.Interaction, scripts: RegexOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await inuse.to_unbind(self.bot, interaction, "regex", scripts)
-        await interaction.followup.send(
-            await inuse.unbind(self.bot, interaction, found, self.noun), ephemeral=True
-        )
+        text = await inuse.unbind(self.bot, interaction, "regex", scripts, self.noun)
+        await interaction.followup.send(text, ephemeral=True)
 
     @app_commands.command(
         name=label("commands.regex.edit.name"), description=label("commands.regex.edit.description")
@@ -150,9 +143,7 @@ class Regexes(
     @app_commands.describe(scripts=label("commands.regex.options.scripts.description"))
     async def edit(self, interaction: discord.Interaction, scripts: RegexOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await self.editable(interaction, (await self.named(interaction, scripts)).id)
-        view, files = await self.edit_panel(interaction, found)
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.open_edit(interaction, scripts)
 
     @app_commands.command(
         name=label("commands.regex.export.name"), description=label("commands.regex.export.description")

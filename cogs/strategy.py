@@ -19,7 +19,7 @@ from bot.i18n import label, t
 from bot.press import Handler, PressCog, button, row
 from bot.previewdesk import PreviewDesk, led_story
 from bot.sheet import DANGER
-from bot.stories import check_owner, owner_of
+from bot.stories import check_owner, library_owner
 from bot.strategydesk import StrategyDesk
 from bot.strategydraft import Draft, Drafts
 from bot.strategyoption import StrategyOption, strategy_meant
@@ -47,7 +47,7 @@ class _Strategies(Source[KeptStrategy]):
         self._cog = cog
 
     async def things(self, interaction: discord.Interaction, spot: Spot) -> Sequence[KeptStrategy]:
-        kept = await self._cog.store.list(_owner(interaction))
+        kept = await self._cog.store.list(library_owner(interaction))
         locale = str(interaction.locale)
         return [each for each in kept if fold(spot.search) in fold(strategy_name(each, locale))]
 
@@ -171,7 +171,7 @@ class StrategyCog(
         await interaction.response.defer(ephemeral=True, thinking=True)
         draft = await self.draft(interaction, await self._meant(interaction, strategy))
         made = await self._create(interaction, change_strategy(draft.strategy, name=name))
-        await self.drafts.drop(_owner(interaction), interaction.user.id, draft.kept.id)
+        await self.drafts.drop(library_owner(interaction), interaction.user.id, draft.kept.id)
         await self.show_strategy(interaction, made.id, t(interaction.locale, "strategy.copied"))
 
     @app_commands.command(
@@ -218,7 +218,7 @@ class StrategyCog(
 
     async def _show_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer()
-        kept = await self.store.get(_owner(interaction), strategy_id)
+        kept = await self.store.get(library_owner(interaction), strategy_id)
         view = strategy_panel(kept, await self.view(interaction, kept))
         await interaction.edit_original_response(view=view, attachments=[])
 
@@ -228,22 +228,22 @@ class StrategyCog(
 
     async def _export_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._hand_out(interaction, await self.store.get(_owner(interaction), strategy_id))
+        await self._hand_out(interaction, await self.store.get(library_owner(interaction), strategy_id))
 
     async def _delete_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._ask_delete(interaction, await self.store.get(_owner(interaction), strategy_id))
+        await self._ask_delete(interaction, await self.store.get(library_owner(interaction), strategy_id))
 
     async def _delete_confirmed(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer()
         kept = await self.changeable(interaction, strategy_id)
-        await self.store.delete(_owner(interaction), kept.id)
-        await self.drafts.gone(_owner(interaction), kept.id)
+        await self.store.delete(library_owner(interaction), kept.id)
+        await self.drafts.gone(library_owner(interaction), kept.id)
         await self._answered(interaction, "strategy.deleted", kept)
 
     async def _delete_refused(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer()
-        kept = await self.store.get(_owner(interaction), strategy_id)
+        kept = await self.store.get(library_owner(interaction), strategy_id)
         await self._answered(interaction, "strategy.kept", kept)
 
     # -- for the desk ------------------------------------------------------------------------------
@@ -251,14 +251,14 @@ class StrategyCog(
     async def draft(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> Draft:
         """What the person has made of a strategy so far. Raises InputError RESOURCE_CHANGED when it is not
         any more what they look at."""
-        draft = await self.drafts.get(_owner(interaction), interaction.user.id, strategy_id)
+        draft = await self.drafts.get(library_owner(interaction), interaction.user.id, strategy_id)
         if token and token != draft.token:
             raise InputError("The draft has changed meanwhile.", code="RESOURCE_CHANGED")
         return draft
 
     async def change(self, interaction: discord.Interaction, draft: Draft, strategy: Strategy) -> Draft:
         """Keep the next state of a draft; one that is as it began is none."""
-        owner = _owner(interaction)
+        owner = library_owner(interaction)
         if strategy.revision == draft.kept.strategy.revision:
             await self.drafts.drop(owner, interaction.user.id, draft.kept.id)
             return await self.draft(interaction, draft.kept.id)
@@ -266,7 +266,7 @@ class StrategyCog(
 
     async def discard(self, interaction: discord.Interaction, draft: Draft) -> Draft:
         """Back to what is kept."""
-        await self.drafts.drop(_owner(interaction), interaction.user.id, draft.kept.id)
+        await self.drafts.drop(library_owner(interaction), interaction.user.id, draft.kept.id)
         return await self.draft(interaction, draft.kept.id)
 
     def sources(self) -> Mapping[str, Definition]:
@@ -278,7 +278,7 @@ class StrategyCog(
 
         Raises InputError RESOURCE_CHANGED when somebody saved another version meanwhile.
         """
-        owner, kept = _owner(interaction), draft.kept
+        owner, kept = library_owner(interaction), draft.kept
         if copied := not self.may_change(interaction, kept):
             made = await self._create(interaction, self._renamed(interaction, draft))
         elif draft.overtaken:
@@ -308,7 +308,7 @@ class StrategyCog(
 
     async def changeable(self, interaction: discord.Interaction, strategy_id: str) -> KeptStrategy:
         """The strategy, if the person may change it. Raises InputError IMPORTER_ONLY."""
-        kept = await self.store.get(_owner(interaction), strategy_id)
+        kept = await self.store.get(library_owner(interaction), strategy_id)
         if not kept.built_in and not self.may_change(interaction, kept):
             raise InputError("Only whoever made it may do that.", code="IMPORTER_ONLY")
         return kept
@@ -321,7 +321,7 @@ class StrategyCog(
 
     async def show_strategy(self, interaction: discord.Interaction, strategy_id: str, note: str = "") -> None:
         """The panel as a new message."""
-        kept = await self.store.get(_owner(interaction), strategy_id)
+        kept = await self.store.get(library_owner(interaction), strategy_id)
         view = strategy_panel(kept, await self.view(interaction, kept, note))
         await interaction.followup.send(view=view, ephemeral=True)
 
@@ -341,7 +341,7 @@ class StrategyCog(
         return DEFAULT_STRATEGY
 
     async def _create(self, interaction: discord.Interaction, strategy: Strategy) -> KeptStrategy:
-        return await self.store.create(_owner(interaction), strategy, str(interaction.user.id))
+        return await self.store.create(library_owner(interaction), strategy, str(interaction.user.id))
 
     @staticmethod
     def _renamed(interaction: discord.Interaction, draft: Draft) -> Strategy:
@@ -355,7 +355,7 @@ class StrategyCog(
 
     async def _use(self, interaction: discord.Interaction, strategy_id: str) -> None:
         play = await led_story(interaction, self.bot.stories)
-        kept = await self.store.get(_owner(interaction), strategy_id)
+        kept = await self.store.get(library_owner(interaction), strategy_id)
         await self.bot.engine.plays.use_strategy(play.id, kept.id)
         text = t(interaction.locale, "strategy.applied", name=strategy_name(kept, str(interaction.locale)))
         again = button("strategy-preview", label=t(interaction.locale, "button.preview"))
@@ -380,10 +380,6 @@ class StrategyCog(
     async def _answered(self, interaction: discord.Interaction, key: str, kept: KeptStrategy) -> None:
         text = t(interaction.locale, key, name=strategy_name(kept, str(interaction.locale)))
         await interaction.edit_original_response(content=text, view=None)
-
-
-def _owner(interaction: discord.Interaction) -> str:
-    return owner_of(interaction.guild, interaction.user.id)
 
 
 def _leads(interaction: discord.Interaction, play: Playthrough) -> bool:

@@ -19,7 +19,7 @@ from bot.own import TemplateOption, template_meant
 from bot.press import Handler, PressCog, button, row
 from bot.rights import check_sets_channel
 from bot.sheet import DANGER, PRIMARY
-from bot.stories import check_owner, owner_of
+from bot.stories import check_owner, library_owner
 from bot.templatepanel import TemplateView, missing_lines, template_line, template_panel
 from bot.uploads import read_upload, refusal
 from bot.venues import base_channel, server
@@ -46,7 +46,7 @@ class _Templates(Source[Template]):
         self._cog = cog
 
     async def things(self, interaction: discord.Interaction, spot: Spot) -> Sequence[Template]:
-        templates = await self._cog.templates.list(_owner(interaction))
+        templates = await self._cog.templates.list(library_owner(interaction))
         return [found for found in templates if fold(spot.search) in fold(found.name)]
 
     def entry(self, thing: Template, locale: str) -> Entry:
@@ -178,7 +178,7 @@ class Templates(
         upload = await read_upload(file, MAX_TEMPLATE_BYTES)
         user = str(interaction.user.id)
         try:
-            made = await self.templates.import_(_owner(interaction), upload.body, user, name=name)
+            made = await self.templates.import_(library_owner(interaction), upload.body, user, name=name)
         except ResourceError as error:
             if error.error_code not in _FILE_CODES:
                 raise
@@ -285,7 +285,7 @@ class Templates(
     async def _panel(
         self, interaction: discord.Interaction, template_id: str, note: str
     ) -> discord.ui.LayoutView:
-        preview = await self.templates.preview(_owner(interaction), template_id)
+        preview = await self.templates.preview(library_owner(interaction), template_id)
         view = TemplateView(
             has_story=self.bot.bindings.of_channel(interaction.channel_id or 0) is not None,
             can_play=interaction.guild is not None,
@@ -296,7 +296,7 @@ class Templates(
 
     async def _of(self, interaction: discord.Interaction, template_id: str) -> Template:
         """The template of a button: ids travel through everybody's hands, so whose it is counts again."""
-        return await self.templates.get(_owner(interaction), template_id)
+        return await self.templates.get(library_owner(interaction), template_id)
 
     @staticmethod
     def _checked(interaction: discord.Interaction, template: Template) -> Template:
@@ -404,10 +404,6 @@ class Templates(
     async def _answered(self, interaction: discord.Interaction, key: str, template: Template) -> None:
         text = t(interaction.locale, key, name=plain(template.name, _NAME))
         await interaction.edit_original_response(content=text, view=None)
-
-
-def _owner(interaction: discord.Interaction) -> str:
-    return owner_of(interaction.guild, interaction.user.id)
 
 
 def _may_change(interaction: discord.Interaction, template: Template) -> bool:

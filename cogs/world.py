@@ -12,14 +12,12 @@ from bot import forms, inuse
 from bot.bookdetails import book_details
 from bot.bookforms import book_patch, settings_form, try_form
 from bot.bookpanel import book_line, book_panel, books_panel, edit_book_panel
-from bot.browse import Spot
 from bot.choices import BookOption, CardOption, resolve
 from bot.client import Inglenook
 from bot.entrydesk import EntryDesk, book_of, change_book
 from bot.i18n import label, t
 from bot.press import Handler, chosen
 from bot.shelfcog import SORTS, Panel, ShelfCog
-from bot.stories import owner_of
 from bot.trialpanel import Scope, trial_panel
 from engine.errors import Conflict, InputError, PlayError
 from engine.library import ResourceRow
@@ -87,10 +85,7 @@ class Worlds(
     @app_commands.describe(name=label("commands.world.create.options.name.description"))
     async def create(self, interaction: discord.Interaction, name: app_commands.Range[str, 1, 200]) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        by = str(interaction.user.id)
-        found = await self.library.create(_owner(interaction), self.kind, name, by)
-        view, files = await self.edit_panel(interaction, found, t(interaction.locale, "world.created"))
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.make(interaction, name, t(interaction.locale, "world.created"))
 
     @app_commands.command(
         name=label("commands.world.list.name"), description=label("commands.world.list.description")
@@ -113,7 +108,7 @@ class Worlds(
         sort: str = "name",
     ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self.browser.send(interaction, Spot(sort=sort, search=search or ""))
+        await self.send_list(interaction, search, sort)
 
     @app_commands.command(
         name=label("commands.world.show.name"), description=label("commands.world.show.description")
@@ -154,10 +149,8 @@ class Worlds(
     @app_commands.describe(world=label("commands.world.options.world.description"))
     async def unbind(self, interaction: discord.Interaction, world: BookOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await inuse.to_unbind(self.bot, interaction, "world_book", world)
-        await interaction.followup.send(
-            await inuse.unbind(self.bot, interaction, found, self.noun), ephemeral=True
-        )
+        text = await inuse.unbind(self.bot, interaction, "world_book", world, self.noun)
+        await interaction.followup.send(text, ephemeral=True)
 
     @app_commands.command(
         name=label("commands.world.edit.name"), description=label("commands.world.edit.description")
@@ -166,9 +159,7 @@ class Worlds(
     @app_commands.describe(world=label("commands.world.options.world.description"))
     async def edit(self, interaction: discord.Interaction, world: BookOption) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        found = await self.editable(interaction, (await self.named(interaction, world)).id)
-        view, files = await self.edit_panel(interaction, found)
-        await interaction.followup.send(view=view, files=files, ephemeral=True)
+        await self.open_edit(interaction, world)
 
     @app_commands.command(
         name=label("commands.world.export.name"), description=label("commands.world.export.description")
@@ -330,10 +321,6 @@ class Worlds(
         persona = await engine.persona_name(who.id, who.display_name)
         words = Utterance("trial", text, str(who.id), who.display_name, persona)
         return await engine.try_lore(binding.play_id, words, history=history)
-
-
-def _owner(interaction: discord.Interaction) -> str:
-    return owner_of(interaction.guild, interaction.user.id)
 
 
 async def setup(bot: Inglenook) -> None:
