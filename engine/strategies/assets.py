@@ -21,8 +21,9 @@ from engine.assembler import (
 )
 from engine.assembler.assets import SpokenRole
 from engine.codec import JsonObject
-from engine.macros import Variables
-from engine.resources import Diagnostic
+from engine.macros import Authored, Variables, evaluate
+from engine.resources import Diagnostic, Preset
+from engine.strategies.formats import formatted_field, formatted_lore
 from engine.tavern import Compilation, SourceText
 
 __all__ = ["assets_of", "remark_of"]
@@ -54,13 +55,18 @@ def assets_of(made: Compilation) -> Assets:
     persona = next(iter(given.of("user")), None)
     prompts = [_prompt(source, request.trigger) for source in given.of("preset")]
     rng = random.Random(f"{request.seed}:{request.turn}:assembly")
+
+    def expand(text: str) -> str:
+        return evaluate(Authored(text), given.macros, profile="assembly").text
+
+    woken = [source for source in given.of("lore") if source.position != "outlet"]
     return Assets(
         preset=PresetAsset(request.preset_id or None, tuple(prompts)) if request.preset is not None else None,
-        character=_character(fields, profile.character, request.card_id)
+        character=_character(fields, profile.character, request.card_id, request.preset)
         if request.card is not None
         else None,
         persona=PersonaAsset(request.persona_id or None, profile.user, persona.text if persona else ""),
-        lore=tuple(_lore(source) for source in given.of("lore") if source.position != "outlet"),
+        lore=tuple(map(_lore, formatted_lore(request.preset, woken, expand))),
         prefer_character_system=request.prefer_system,
         prefer_character_phi=request.prefer_post_history,
         diagnostics=tuple(map(remark_of, profile.diagnostics)),
@@ -93,10 +99,12 @@ def _prompt(source: SourceText, trigger: str) -> PromptAsset:
     )
 
 
-def _character(fields: Mapping[str, SourceText], name: str, card_id: str) -> CharacterAsset:
+def _character(
+    fields: Mapping[str, SourceText], name: str, card_id: str, preset: Preset | None
+) -> CharacterAsset:
     note = fields.get("depth_prompt")
     texts = {
-        field: fields[field].text if field in fields else ""
+        field: formatted_field(preset, field, fields[field].text) if field in fields else ""
         for field in ("description", "personality", "scenario", "examples", "system", "phi", "greeting")
     }
     return CharacterAsset(
