@@ -11,6 +11,7 @@ from engine.ids import new_id
 from engine.play.exchange import belongs_here, is_quiet, is_skipped, quietly, words_since
 from engine.play.model import Node, Playthrough, Timeline
 from engine.session import Message
+from engine.tavern import GENERATION, NORMAL
 
 __all__ = ["again", "carry_over", "end_of", "key_of", "lost_words"]
 
@@ -20,9 +21,12 @@ def key_of(message: Message) -> str:
     return str(message["source"].get("key", message["id"]))
 
 
-def again(message: Message) -> Message:
-    """The same words under a new id: a log knows the old one."""
-    return dict(message) | {"id": f"{key_of(message)}~{new_id('r')}"}
+def again(message: Message, generation: str = NORMAL) -> Message:
+    """The same words under a new id, because a log knows the old one, and for this kind of answer."""
+    source = {key: value for key, value in message["source"].items() if key != GENERATION}
+    if generation != NORMAL:
+        source[GENERATION] = generation
+    return dict(message) | {"id": f"{key_of(message)}~{new_id('r')}", "source": source}
 
 
 def end_of(node: Node | None) -> int:

@@ -40,6 +40,7 @@ from engine.play.tables import move_head, note_waiting, remember, stand
 from engine.session import Message
 from engine.storage import Store, Write
 from engine.strategies import Strategies
+from engine.tavern import NORMAL
 
 __all__ = ["Plays"]
 
@@ -281,7 +282,7 @@ class Plays(Choices):
             if not inputs:
                 raise PlayError("There are no words to answer again.", code="PLAY_NO_INPUT")
             agent = await self._branch(play, self._parent(timeline, node))
-            self._queue_again(agent, inputs)
+            self._queue_again(agent, inputs, "swipe")
             await self.agents.services.journal.secure(agent.id)
             await self.table.commit(_owned(play_id, agent.id, "swipe", node_id))
             agent.wake()
@@ -376,11 +377,11 @@ class Plays(Choices):
         return await self.agents.fork(after.session_id, after.end_seq, session_id)
 
     @staticmethod
-    def _queue_again(agent: Agent, inputs: list[Message]) -> None:
+    def _queue_again(agent: Agent, inputs: list[Message], generation: str = NORMAL) -> None:
         """The same words under new ids, all in one turn: the last is the prompt, the others go before."""
         for position, message in enumerate(inputs):
             last = position == len(inputs) - 1
-            agent.send(again(message), "next-turn" if last else "next-step", wake=False)
+            agent.send(again(message, generation), "next-turn" if last else "next-step", wake=False)
 
 
 def _waiting_words(agent: Agent, key: str) -> Message | None:

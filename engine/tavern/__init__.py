@@ -15,6 +15,7 @@ from engine.tavern.adapters import (
 from engine.tavern.assembly_input import AssemblyInput, SourceText
 from engine.tavern.books import StoryBooks, own_book, story_books
 from engine.tavern.compilation import Compilation, NamedSection, ResourceUse
+from engine.tavern.conversation import GENERATION, NORMAL
 from engine.tavern.library_adapters import LibraryAdapter, library_adapters
 from engine.tavern.loader import ModelFacts, ProfileLoader
 from engine.tavern.parameters import PresetParameters
@@ -40,6 +41,8 @@ from engine.tavern.watches import PATTERN_STOPPED, PatternStopped, Watches
 __all__ = [
     "AI_OUTPUT",
     "EDITED",
+    "GENERATION",
+    "NORMAL",
     "PATTERN_STOPPED",
     "SCRIPTS_RECORD",
     "USER_INPUT",

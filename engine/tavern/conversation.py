@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from engine.agent.inbox import SPLICED, is_claim
 from engine.agent.standing import CONTRIBUTION_KIND, SNAPSHOT_KIND
@@ -19,7 +20,13 @@ from engine.macros import Chat, ChatMessage
 from engine.session import Event, Message, Session, message_text, transcript
 from engine.tavern.adapters import Speaker
 
-__all__ = ["Conversation", "conversation", "scanned_texts"]
+__all__ = ["GENERATION", "NORMAL", "Conversation", "conversation", "scanned_texts"]
+
+GENERATION: Final = "generation"
+"""Where the source of a person's message names the kind of answer that it is put in for: `swipe`. Without it
+the answer is a normal one. Lore and prompts may be for some kinds only (sillytavern spec 2.3, 3.3.1)."""
+
+NORMAL: Final = "normal"
 
 _NOBODY = frozenset({SNAPSHOT_KIND, CONTEXT, CONTRIBUTION_KIND})
 _CHAT_MESSAGES = 1_000  # as many as a macro looks through (`engine.macros.context`)
@@ -28,7 +35,8 @@ _CHAT_MESSAGES = 1_000  # as many as a macro looks through (`engine.macros.conte
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """`said` are the messages as people saw them with their times (epoch ms), `claimed` those of the step
-    that comes; `history` is what the model is shown. `turn` counts what people had said before the turn.
+    that comes; `history` is what the model is shown. `turn` counts what people had said before the turn;
+    `trigger` is the kind of answer that the turn writes.
     """
 
     said: tuple[tuple[Message, int], ...]
@@ -36,6 +44,7 @@ class Conversation:
     claimed: tuple[Message, ...]
     claim_seqs: tuple[int, ...]
     turn: int
+    trigger: str = NORMAL
 
     @property
     def count(self) -> int:
@@ -94,6 +103,7 @@ def conversation(session: Session, claimed: Sequence[Message] = ()) -> Conversat
             for event, message in _said(events)
             if opened is None or event.seq < opened
         ),
+        trigger=_trigger(events, claimed),
     )
 
 
@@ -135,6 +145,20 @@ def _turn_opened(events: Sequence[Event]) -> int | None:
         if event.type == "turn/end":
             return None
     return None
+
+
+def _trigger(events: Sequence[Event], claimed: Sequence[Message]) -> str:
+    """The kind of answer that the newest words of this turn ask for; its later steps go on with it."""
+    opened = _turn_opened(events)
+    earlier = (
+        [event.data for event in events[opened:] if event.type == "user/message"]
+        if opened is not None
+        else []
+    )
+    for message in reversed((*earlier, *claimed)):
+        if message["source"].get("kind") == "user":
+            return str(message["source"].get(GENERATION, NORMAL))
+    return NORMAL
 
 
 def _claims(session: Session) -> tuple[int, ...]:

@@ -194,6 +194,7 @@ class ProfileLoader:
             prefer_post_history=selection.prefer_post_history,
             seed=selection.seed or session.id,
             turn=talk.turn,
+            trigger=talk.trigger,
             now=now,
             effects=TimedEffects.fold(_records(session, EFFECTS_RECORD)),
             local_variables=fold_variables(_records(session, VARIABLES_RECORD)),
