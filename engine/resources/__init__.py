@@ -31,7 +31,15 @@ from engine.resources.persona import Persona, make_persona, make_persona_picture
 from engine.resources.persona_file import PersonaDraft, PersonaFile, read_personas, write_persona
 from engine.resources.picture import Picture, is_picture, make_picture
 from engine.resources.portrait import Avatar, make_avatar, make_thumbnail
-from engine.resources.preset import OWN_KEY, Preset, Prompt, PromptMode, parse_preset, read_preset
+from engine.resources.preset import (
+    OWN_KEY,
+    Preset,
+    Prompt,
+    PromptMode,
+    choose_order,
+    parse_preset,
+    read_preset,
+)
 from engine.resources.preset_edit import (
     PRESET_FIELDS,
     PROMPT_FIELDS,
@@ -93,6 +101,7 @@ __all__ = [
     "blank_book",
     "blank_preset",
     "card_facts",
+    "choose_order",
     "clean_text",
     "compatibility",
     "edit_book",

@@ -17,7 +17,7 @@ from engine.resources.diagnostic import Diagnostic, Diagnostics
 from engine.resources.document import DocumentKind, read_document
 from engine.resources.fields import Fields, clean_text
 
-__all__ = ["OWN_KEY", "Preset", "Prompt", "PromptMode", "parse_preset", "read_preset"]
+__all__ = ["OWN_KEY", "Preset", "Prompt", "PromptMode", "choose_order", "parse_preset", "read_preset"]
 
 PRESET = DocumentKind(
     noun="a preset", invalid="PRESET_INVALID", too_large="PRESET_TOO_LARGE", max_bytes=2 * 1024 * 1024
@@ -194,7 +194,7 @@ def _ordered(
     prompts: list[tuple[Prompt, bool | None]], orders: object, notes: Diagnostics
 ) -> tuple[tuple[Prompt, ...], int | None]:
     known = {prompt.identifier: prompt for prompt, _ in prompts}
-    order_id, order = _choose_order(orders, known)
+    order_id, order = choose_order(orders, known)
     if order is None:
         chosen = tuple(
             _with_enabled(prompt, bool(prompt.content.strip()) and not prompt.marker if own is None else own)
@@ -216,7 +216,7 @@ def _ordered(
     return (*listed.values(), *rest), order_id
 
 
-def _choose_order(orders: object, known: Mapping[str, Prompt]) -> tuple[int | None, list[Any] | None]:
+def choose_order(orders: object, known: Mapping[str, Prompt]) -> tuple[int | None, list[Any] | None]:
     """SillyTavern's global list, else its older id, else the list that names most known prompts."""
     lists: list[tuple[int | None, list[Any]]] = []
     for item in orders if isinstance(orders, list) else ():

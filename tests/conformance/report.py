@@ -10,6 +10,7 @@ from tests.conformance.cards import RUNNERS as CARDS
 from tests.conformance.chats import RUNNERS as CHATS
 from tests.conformance.compare import Mismatch
 from tests.conformance.macros import RUNNERS as MACROS
+from tests.conformance.presets import RUNNERS as PRESETS
 from tests.conformance.regex import RUNNERS as REGEX
 from tests.conformance.session import RUNNERS as SESSION
 from tests.conformance.skips import reason_to_skip, reason_to_skip_step
@@ -22,6 +23,7 @@ RUNNERS: dict[str, Callable[[Vector], None]] = {
     **CHATS,
     **REGEX,
     **MACROS,
+    **PRESETS,
     **SESSION,
     **WORLDINFO,
 }
