@@ -7,12 +7,13 @@ handed in, and one of two back ends makes of it what the agent loop can deliver.
 from engine.assembler.advanced import (
     AdvancedOutcome,
     Recorded,
+    apply_history_policy,
     deliver_advanced,
     read_metadata,
     require_advanced,
 )
 from engine.assembler.algorithms import Algorithm, Algorithms, Candidate, Choice
-from engine.assembler.assembly import Control, Logical, assemble
+from engine.assembler.assembly import Logical, assemble
 from engine.assembler.assets import (
     Assets,
     CharacterAsset,
@@ -30,6 +31,7 @@ from engine.assembler.builtins import (
     built_in_strategies,
     standalone_strategies,
 )
+from engine.assembler.controls import Control
 from engine.assembler.definition import Definition, Position, PositionAnchor
 from engine.assembler.history_filter import Filtered, filter_history
 from engine.assembler.history_policy import (
@@ -137,6 +139,7 @@ __all__ = [
     "Strategy",
     "Template",
     "TextBlock",
+    "apply_history_policy",
     "apply_strategy",
     "assemble",
     "built_in_strategies",

@@ -6,14 +6,17 @@ nothing of them. Source: assembler spec 4; seed 001.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engine.assembler.algorithms import Algorithm
 from engine.assembler.assembly import Logical, assemble
 from engine.assembler.definition import Definition
 from engine.assembler.faults import note, refuse
+from engine.assembler.history_filter import Filtered, filter_history
+from engine.assembler.history_policy import HistoryPolicy
+from engine.assembler.node import Node
 from engine.assembler.projection import CEILING, Projection, project_system
 from engine.assembler.registry import PROTOCOL
 from engine.assembler.request import AssemblyRequest, Retained
@@ -21,15 +24,26 @@ from engine.assembler.resolution import resolve_sources
 from engine.assembler.standard import ASSEMBLER_KIND
 from engine.assembler.strategy import Strategy
 from engine.cancel import CancelToken
-from engine.codec import JsonObject
-from engine.session import Message
+from engine.codec import JsonObject, canonical, digest
+from engine.session import Message, message_text
 
-__all__ = ["OWNERS", "AdvancedOutcome", "Recorded", "deliver_advanced", "read_metadata"]
+__all__ = [
+    "OWNERS",
+    "AdvancedOutcome",
+    "Recorded",
+    "apply_history_policy",
+    "deliver_advanced",
+    "read_metadata",
+    "require_advanced",
+]
 
 OWNERS: Final = (ASSEMBLER_KIND, "pmp-dsh-tavern")
 """Who may have written the metadata of a `request/assembly` that the next request goes on from."""
 
 _SOURCE: Final = {"kind": ASSEMBLER_KIND, "form": "projection"}
+
+_PLAIN: Final = frozenset({"CURRENT_OR_ASSEMBLED_CONTENT"})
+"""Why most messages stay: not worth a word for each of them in every record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +110,39 @@ def require_advanced(allowed: bool) -> None:
 
 
 def read_metadata(metadata: Mapping[str, Any] | None) -> Recorded:
-    """What a recorded request left for the next one; nothing when another program wrote it."""
-    if metadata is None or metadata.get("owner") not in OWNERS:
+    """What a recorded request left for the next one; nothing when another program wrote it, or one of the
+    owners in a shape of its own."""
+    if not isinstance(metadata, Mapping) or metadata.get("owner") not in OWNERS:
         return Recorded()
-    return Recorded(
-        revision=metadata["strategy"]["revision"],
-        retained=tuple(Retained.from_wire(wire) for wire in metadata.get("snapshots", ())),
-        previous={node["id"]: node["text"] for node in metadata.get("nodes", ())},
-    )
+    try:
+        return Recorded(
+            revision=metadata["strategy"]["revision"],
+            retained=tuple(Retained.from_wire(wire) for wire in metadata.get("snapshots", ())),
+            previous={node["id"]: node["text"] for node in metadata.get("nodes", ()) if "text" in node},
+        )
+    except (KeyError, TypeError, AttributeError):  # a log may come from elsewhere; nobody can mend it
+        return Recorded()
+
+
+def apply_history_policy(
+    outcome: AdvancedOutcome, policy: HistoryPolicy, seqs: Mapping[str, int], *, step_seq: int
+) -> AdvancedOutcome:
+    """The request without what the policy leaves out of its old messages. `seqs` are the log positions of the
+    history's messages by id; what the strategy itself says has none, and stays.
+
+    Where each part came from was noted before: parts whose messages were cut have what is left of them, parts
+    that are gone are not named. Raises AssemblyError HISTORY_POLICY_EMPTY.
+    """
+    found = filter_history(outcome.messages, seqs, policy, step_seq=step_seq)
+    before = {message["id"]: message for message in outcome.messages}
+    projection = outcome.projection.reduced(found.messages)
+    metadata = {
+        **outcome.metadata,
+        "nodes": _nodes(outcome.logical, projection, outcome.projection),
+        "systemProjection": projection.to_wire(),
+        "historyPolicy": _audit(policy, found, before),
+    }
+    return replace(outcome, projection=projection, metadata=metadata)
 
 
 def _metadata(
@@ -113,16 +152,12 @@ def _metadata(
     projection: Projection,
     diagnostics: tuple[JsonObject, ...],
 ) -> Mapping[str, Any]:
-    nodes = []
-    for node in logical.nodes:
-        start, sent = projection.place(node.messages)
-        nodes.append({**node.to_wire(), "start": start, "count": len(sent), "requestMessageIds": sent})
     return {
         "version": 1,
         "owner": ASSEMBLER_KIND,
         "sourceProtocolVersion": PROTOCOL,
         "strategy": {"id": strategy_id, "name": strategy.name, "revision": strategy.revision},
-        "nodes": nodes,
+        "nodes": _nodes(logical, projection),
         "slots": [slot.to_wire() for slot in logical.slots],
         "diagnostics": [*(note(**remark) for remark in diagnostics)],
         "snapshots": [record.to_wire() for record in logical.retained],
@@ -130,3 +165,58 @@ def _metadata(
         "logicalExtraBytes": logical.extra_bytes,
         "extraBytes": projection.extra_bytes,
     }
+
+
+def _nodes(logical: Logical, projection: Projection, whole: Projection | None = None) -> list[JsonObject]:
+    """Each part with the messages that carry it. `whole` is the projection before some of them were left
+    out: what only those carried is not named."""
+    sent = {message["id"]: message for message in projection.messages}
+    nodes: list[JsonObject] = []
+    for node in logical.nodes:
+        start, carriers = projection.place(node.messages)
+        if whole is not None and not carriers and whole.place(node.messages)[1]:
+            continue
+        wire = _wire(node, [sent[carrier] for carrier in carriers])
+        nodes.append({**wire, "start": start, "count": len(carriers), "requestMessageIds": carriers})
+    return nodes
+
+
+def _wire(node: Node, sent: Sequence[Message]) -> JsonObject:
+    """A part as it is recorded. The conversation's words stand in the messages beside this; a second copy
+    with each request would double what a story takes."""
+    wire = {**node.to_wire(), "sourceId": node.source_id}
+    if node.native:
+        del wire["text"]
+        wire["textHash"] = _hash("\n\n".join(map(message_text, sent)))
+    return wire
+
+
+def _audit(policy: HistoryPolicy, found: Filtered, before: Mapping[str, Message]) -> JsonObject:
+    """What the policy did, and why it did not do more. Of messages that it left alone for no reason but that
+    it does not mean them, nothing is said."""
+    after = {message["id"]: message for message in found.messages}
+    decisions: list[JsonObject] = []
+    for decision in found.decisions:
+        message_id = decision["messageId"]
+        if decision["action"] != "keep":
+            hashes = {"hash": _content_hash(before[message_id])}
+            if message_id in after:
+                hashes["resultHash"] = _content_hash(after[message_id])
+            decisions.append({**decision, **hashes})
+        elif set(decision["reasons"]) - _PLAIN:
+            decisions.append(decision)
+    return {
+        "version": 1,
+        "revision": policy.revision,
+        "decisions": decisions,
+        "warnings": list(found.warnings),
+        "canOmitReasoning": found.can_omit_reasoning,
+    }
+
+
+def _content_hash(message: Message) -> str:
+    return digest(canonical(message["content"])).hex()
+
+
+def _hash(text: str) -> str:
+    return digest(text.encode("utf-8", "surrogatepass")).hex()

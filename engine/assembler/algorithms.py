@@ -6,7 +6,7 @@ one claimed the next does not see. Source: assembler spec 3, step 9; 1.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -91,14 +91,14 @@ class Passes:
                 )
 
     def run(
-        self, nodes: list[Node], held: frozenset[int], region: Callable[[Node], int]
+        self, nodes: list[Node], held: Set[Node], region: Callable[[Node], int]
     ) -> tuple[list[Node], list[tuple[str, list[str]]]]:
-        """The nodes in their new order, and what each strategy claimed. `held` ones (by identity) stay where
-        they are; no node leaves its region."""
-        claimed: set[int] = set()
+        """The nodes in their new order, and what each strategy claimed. `held` ones stay where they are; no
+        node leaves its region."""
         stages: list[tuple[str, list[str]]] = []
+        free = set(nodes).difference(held)
         for name in self._priority:
-            rest = [node for node in nodes if id(node) not in held and id(node) not in claimed]
+            rest = [node for node in nodes if node in free] if free else []
             if name == "preset":
                 mine = [node for node in rest if node.slot_id is not None or node.slot_owner is not None]
             elif name == "resource":
@@ -109,7 +109,7 @@ class Passes:
                 nodes, mine = self._foreign(name, nodes, rest, region)
             for node in mine:
                 node.decision = "resource-depth" if name == "resource" and node.depth is not None else name
-            claimed.update(map(id, mine))
+            free.difference_update(mine)
             stages.append((name, [node.id for node in mine]))
         return nodes, stages
 
@@ -117,12 +117,12 @@ class Passes:
         self, nodes: list[Node], rest: list[Node], region: Callable[[Node], int]
     ) -> tuple[list[Node], list[Node]]:
         """What belongs next to a certain content goes there; what stands at a depth stays there."""
-        mine: set[int] = set()
+        mine: set[Node] = set()
         groups: dict[tuple[str, str, int], tuple[PositionAnchor, list[Node]]] = {}
         for node in rest:
             anchor = self._anchor(node)
             if node.depth is not None:
-                mine.add(id(node))
+                mine.add(node)
             elif anchor is not None and node.position_id is not None:
                 key = (node.source_id, node.position_id, region(node))
                 groups.setdefault(key, (anchor, []))[1].append(node)
@@ -131,14 +131,14 @@ class Passes:
             beside = [node for node in matching if region(node) == where]
             if beside:
                 nodes = _moved(nodes, group, beside, anchor.side)
-                mine.update(map(id, group))
+                mine.update(group)
             elif matching:
                 self._remarks.add(
                     "POSITION_CONFLICT", sourceId=source_id, positionId=position_id, winner="runtime"
                 )
             else:
                 self._missing(source_id, position_id, anchor)
-        return nodes, [node for node in nodes if id(node) in mine]
+        return nodes, [node for node in nodes if node in mine]
 
     def _missing(self, source_id: str, position_id: str, anchor: PositionAnchor) -> None:
         if self._strict:
@@ -157,9 +157,8 @@ class Passes:
 
     def _anchor(self, node: Node) -> PositionAnchor | None:
         definition = self._registered.get(node.source_id)
-        if definition is None:
-            return None
-        return next((p.anchor for p in definition.positions if p.id == node.position_id), None)
+        position = definition.position(node.position_id) if definition is not None else None
+        return position.anchor if position is not None else None
 
     def _foreign(
         self, name: str, nodes: list[Node], rest: list[Node], region: Callable[[Node], int]
@@ -182,8 +181,8 @@ class Passes:
             )
         if order is not None:
             places = iter([by_id[node_id] for node_id in order])
-            taken = set(map(id, rest))
-            nodes = [next(places) if id(node) in taken else node for node in nodes]
+            replaced = set(rest)
+            nodes = [next(places) if node in replaced else node for node in nodes]
         return nodes, [by_id[node_id] for node_id in claims]
 
 
@@ -194,10 +193,9 @@ def _matches(node: Node, anchor: PositionAnchor) -> bool:
 
 
 def _moved(nodes: list[Node], group: list[Node], beside: list[Node], side: str) -> list[Node]:
-    moving = set(map(id, group))
-    others = [node for node in nodes if id(node) not in moving]
-    places = {id(node): at for at, node in enumerate(others)}
-    at = places[id(beside[0])] if side == "before" else places[id(beside[-1])] + 1
+    moving = set(group)
+    others = [node for node in nodes if node not in moving]
+    at = others.index(beside[0]) if side == "before" else others.index(beside[-1]) + 1
     return [*others[:at], *group, *others[at:]]
 
 

@@ -6,6 +6,7 @@ Sources read it too, where what they hand in depends on it. Source: assembler sp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from engine.assembler.blocks import Block, TextBlock
@@ -28,12 +29,14 @@ class Arrangement:
         self.priority = strategy.layout.priority if strategy.layout is not None else None
         saved = (strategy.layout.positions if strategy.layout is not None else None) or ()
         self.saved: Mapping[tuple[str, str], SavedPosition] = {
-            position.key: position for position in saved if self._may_be_set(position)
+            position.key: self._kept_on(position) for position in saved
         }
 
-    def _may_be_set(self, position: SavedPosition) -> bool:
-        # the standard back end cannot leave the conversation out
-        return not (self.strategy.standard and position.source_id in (HISTORY, INPUT))
+    def _kept_on(self, position: SavedPosition) -> SavedPosition:
+        # the standard back end cannot leave the conversation out; what stands next to it in the list still
+        # goes by it, and who dragged it is told that it stays
+        always = self.strategy.standard and position.source_id in (HISTORY, INPUT)
+        return replace(position, enabled=True) if always and not position.enabled else position
 
     @cached_property
     def default_first(self) -> bool:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from engine.assembler.algorithms import Algorithm, Passes
-from engine.assembler.arrangement import HISTORY, INPUT, Arrangement
+from engine.assembler.arrangement import Arrangement
 from engine.assembler.checks import check_result
+from engine.assembler.controls import Control, controls_of
+from engine.assembler.definition import Definition
 from engine.assembler.delivery import delivered, region
 from engine.assembler.depth import at_depths
 from engine.assembler.emission import Emission, emit
@@ -23,22 +25,13 @@ from engine.assembler.positions import apply_overrides, dragged_nodes, overridde
 from engine.assembler.request import AssemblyRequest, Retained
 from engine.assembler.resolution import Resolution
 from engine.assembler.retention import retain
+from engine.assembler.strategy import Strategy
 from engine.codec import JsonObject
 
-__all__ = ["Control", "Logical", "assemble"]
+__all__ = ["Logical", "assemble"]
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Of a rule: how many of its nodes slots or edges of the history own, and how many stand free."""
-
-    rule_id: str
-    control: str
-    owned: int
-    independent: int
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Logical:
     """The assembled request, before a back end delivers it. `stages` tells which placement strategy claimed
     what; `retained` is for the next request; `extra_bytes` is what was added to the conversation."""
@@ -47,10 +40,16 @@ class Logical:
     nodes: tuple[Node, ...]
     slots: tuple[Slot, ...]
     diagnostics: tuple[JsonObject, ...]
-    controls: tuple[Control, ...]
     stages: tuple[tuple[str, tuple[str, ...]], ...]
     retained: tuple[Retained, ...]
     extra_bytes: int
+    strategy: Strategy
+    registered: Mapping[str, Definition]
+
+    @cached_property
+    def controls(self) -> tuple[Control, ...]:
+        """Who places what each rule brings. Only the adaptive placements tell; no request needs it."""
+        return controls_of(self.nodes, self.strategy, self.registered) if self.strategy.adaptive else ()
 
     def texts(self) -> Mapping[str, str]:
         """Text by node id, as `AssemblyRequest.previous` of the next request takes it."""
@@ -103,10 +102,11 @@ class _Assembly:
             nodes=tuple(nodes),
             slots=tuple(emission.slots),
             diagnostics=tuple(self._remarks.list),
-            controls=self._controls(nodes) if self._strategy.adaptive else (),
             stages=self._stages,
             retained=retained,
             extra_bytes=extra,
+            strategy=self._strategy,
+            registered=self._resolution.registered,
         )
 
     def _first_remarks(self) -> None:
@@ -155,9 +155,8 @@ class _Assembly:
         manual = dragged_nodes(nodes, self._arrangement)
         if layout is not None and layout.overrides:
             manual += overridden_nodes(nodes, layout.overrides)
-        held = frozenset(id(node) for node in nodes if node.native or node.boundary is not None)
-        held |= frozenset(map(id, manual))
         if self._passes is not None:
+            held = {node for node in nodes if node.native or node.boundary is not None}.union(manual)
             nodes, stages = self._passes.run(nodes, held, regions)
             by_user = ("user", tuple(dict.fromkeys(node.id for node in manual)))
             self._stages = (by_user, *((name, tuple(claimed)) for name, claimed in stages))
@@ -191,43 +190,20 @@ class _Assembly:
         self._late_greeting(nodes, messages)
 
     def _late_greeting(self, nodes: list[Node], messages: list[NodeMessage]) -> None:
+        greetings = [
+            node
+            for node in nodes
+            if node.role == "assistant" and node.field == "greeting" and node.module == "character"
+        ]
+        if not greetings:
+            return
         ids = self._request.input_ids
         first = next(
             (at for at, message in enumerate(messages) if message.native and message.id in ids), None
         )
-        for node in nodes:
-            greeting = node.module == "character" and node.field == "greeting"
-            if greeting and node.role == "assistant" and first is not None and node.start > first:
+        for node in greetings:
+            if first is not None and node.start > first:
                 self._remarks.add("GREETING_AFTER_INPUT", id=node.id)
-
-    def _controls(self, nodes: list[Node]) -> tuple[Control, ...]:
-        owned: dict[str, int] = {}
-        free: dict[str, int] = {}
-        for node in nodes:
-            rule_id = node.job_rule_id if node.slot_owner is not None else node.rule.id
-            if node.slot_owner is not None or node.boundary is not None:
-                owned[rule_id] = owned.get(rule_id, 0) + 1
-            if node.boundary is None and (node.slot_owner is None or node.slot_id is None):
-                free[rule_id] = free.get(rule_id, 0) + 1
-        controls = []
-        for rule in self._strategy.rules:
-            some, others = owned.get(rule.id, 0), free.get(rule.id, 0)
-            definition = self._resolution.registered.get(rule.kind)
-            if rule.kind in (HISTORY, INPUT):
-                controls.append(Control(rule.id, "native", 0, 0))
-            elif rule.enabled and definition is not None and definition.slot_owner:
-                controls.append(Control(rule.id, "preset", some, others))
-            else:
-                controls.append(Control(rule.id, _control(some, others), some, others))
-        return tuple(controls)
-
-
-def _control(owned: int, independent: int) -> str:
-    if owned and independent:
-        return "mixed"
-    if owned:
-        return "preset"
-    return "independent" if independent else "empty"
 
 
 def _everywhere(node: Node) -> int:

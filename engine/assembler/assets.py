@@ -106,7 +106,8 @@ class LoreAsset:
 
     def __post_init__(self) -> None:
         if self.literals is not _EMPTY:
-            object.__setattr__(self, "literals", MappingProxyType(dict(self.literals)))
+            literals = MappingProxyType(dict(self.literals)) if self.literals else _EMPTY
+            object.__setattr__(self, "literals", literals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ spec 2.2 and 2.3.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -24,9 +25,14 @@ _ROLES = frozenset({"system", "user", "assistant"})
 _NO_LITERALS: Final[Mapping[str, str]] = {}
 
 
-class TextBlock(NamedTuple):
+@dataclasses.dataclass(slots=True)
+class TextBlock:
     """A text. `claims` name blocks (source, block) that it already contains; `reference_only` ones come out
-    only where a reference names them; `target_source_id` puts the text into that module."""
+    only where a reference names them; `target_source_id` puts the text into that module.
+
+    Nobody changes one that was handed in. There are hundreds in a request: a tuple, as the others are, takes
+    three times as long to read, and a frozen class to make.
+    """
 
     id: str
     text: str
@@ -39,7 +45,7 @@ class TextBlock(NamedTuple):
     stability: str | None = None
     resource_id: str | None = None
     field: str | None = None
-    literals: Mapping[str, str] = _NO_LITERALS
+    literals: Mapping[str, str] = dataclasses.field(default_factory=lambda: _NO_LITERALS)
     claims: tuple[tuple[str, str], ...] = ()
     target_source_id: str | None = None
     reference_only: bool = False
@@ -52,6 +58,7 @@ class NativeBlock(NamedTuple):
     id: str
     message_ids: tuple[str, ...]
     depth: int | None = None
+    children: tuple[JsonObject, ...] = ()
 
 
 class ReferenceBlock(NamedTuple):
@@ -84,24 +91,29 @@ def checked_output(value: object, source_id: str, dependencies: Sequence[str]) -
     output = value if isinstance(value, Output) else _read(value, source_id)
     if len(output.blocks) > MAX_BLOCKS:
         raise source_invalid(f"{source_id} handed in more than {MAX_BLOCKS} blocks.", source_id=source_id)
-    known = {source_id, *dependencies}
-    ids: set[str] = set()
+    size = 0
     for block in output.blocks:
-        ids.add(block.id)
-        if isinstance(block, ReferenceBlock):
-            _declared(block.source_id, known, source_id)
-        elif isinstance(block, TextBlock):
+        if isinstance(block, TextBlock):
+            if not isinstance(block.text, str) or (block.role is not None and block.role not in _ROLES):
+                raise source_invalid(f"The text or role of {block.id} cannot be sent.", source_id=source_id)
+            size += len(block.text)
             if block.target_source_id is not None:
-                _declared(block.target_source_id, known, source_id)
+                _declared(block.target_source_id, source_id, dependencies)
             for claimed, _ in block.claims:
-                _declared(claimed, known, source_id)
-    if len(ids) != len(output.blocks):
+                _declared(claimed, source_id, dependencies)
+        elif isinstance(block, ReferenceBlock):
+            _declared(block.source_id, source_id, dependencies)
+        elif not isinstance(block, NativeBlock):
+            raise source_invalid(f"{source_id} handed in something that is no block.", source_id=source_id)
+    if size > MAX_BYTES:  # each character takes a byte at least
+        raise source_invalid(f"{source_id} handed in more than {MAX_BYTES} bytes.", source_id=source_id)
+    if len({block.id for block in output.blocks}) != len(output.blocks):
         raise source_invalid(f"{source_id} handed in two blocks of the same id.", source_id=source_id)
     return output
 
 
-def _declared(wanted: str, known: set[str], source_id: str) -> None:
-    if wanted not in known:
+def _declared(wanted: str, source_id: str, dependencies: Sequence[str]) -> None:
+    if wanted != source_id and wanted not in dependencies:
         raise source_invalid(
             f"{source_id} uses {wanted} and does not declare it as a dependency.",
             "SOURCE_DEPENDENCY_UNDECLARED",
@@ -144,21 +156,23 @@ class _Reader:
             case "text":
                 return self._text(item)
             case "native":
-                return NativeBlock(item["id"], self._names(item, "messageIds"), self._depth(item))
+                ids = self._names(item, "messageIds")
+                return NativeBlock(item["id"], ids, self._depth(item), self._children(item))
             case "reference":
                 return self._reference(item)
         raise self._bad(f"The block {item['id']} is of no known type")
 
     def _text(self, item: Mapping[str, Any]) -> TextBlock:
         text, literals, source = item.get("text"), item.get("literalMacros") or {}, item.get("source") or {}
-        order, stability = item.get("order", 100), item.get("stability")
+        order, stability = item.get("order"), item.get("stability")
         if not isinstance(text, str):
             raise self._bad(f"The text block {item['id']} has no text")
         if not _texts(literals) or not isinstance(source, dict):
             raise self._bad(f"The literal macros or the source of {item['id']} have another shape")
+        order = 100 if order is None else order
         if isinstance(order, bool) or not isinstance(order, (int, float)):
             raise self._bad(f"The order of {item['id']} is no number")
-        if stability is not None and stability not in _STABILITIES:
+        if stability is not None and (not isinstance(stability, str) or stability not in _STABILITIES):
             raise self._bad(f"The stability of {item['id']} is not known")
         return TextBlock(
             id=item["id"],
@@ -176,7 +190,7 @@ class _Reader:
             claims=self._claims(item),
             target_source_id=self._optional(item, "targetSourceId"),
             reference_only=item.get("referenceOnly") is True,
-            children=tuple(child for child in item.get("children") or () if isinstance(child, dict)),
+            children=self._children(item),
         )
 
     def _reference(self, item: Mapping[str, Any]) -> ReferenceBlock:
@@ -203,6 +217,12 @@ class _Reader:
             raise self._bad(f"A claim of {item['id']} names no block")
         return tuple((claim["sourceId"], claim["blockId"]) for claim in claims)
 
+    def _children(self, item: Mapping[str, Any]) -> tuple[JsonObject, ...]:
+        children = item.get("children") or []
+        if not isinstance(children, list):
+            raise self._bad(f"The children of {item['id']} are no list")
+        return tuple(child for child in children if isinstance(child, dict))
+
     def _role(self, item: Mapping[str, Any]) -> str | None:
         role = item.get("role")
         if role is not None and (not isinstance(role, str) or role not in _ROLES):
@@ -213,6 +233,8 @@ class _Reader:
         depth = item.get("depth")
         if depth is None:
             return None
+        if isinstance(depth, float) and depth.is_integer():
+            depth = int(depth)
         if isinstance(depth, bool) or not isinstance(depth, int) or not 0 <= depth <= MAX_DEPTH:
             raise self._bad(f"The depth of {item['id']} is no whole number from 0 to {MAX_DEPTH}")
         return depth

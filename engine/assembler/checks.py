@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
 from engine.assembler.faults import Remarks, refuse, source_invalid, too_large
@@ -11,6 +11,7 @@ from engine.assembler.node import NodeMessage
 from engine.assembler.request import MAX_BYTES, AssemblyRequest
 from engine.assembler.transactions import check_transactions
 from engine.codec import dumps
+from engine.session import Message
 
 __all__ = ["added_bytes", "check_result"]
 
@@ -22,19 +23,20 @@ _AROUND: Final = {
 
 
 def check_result(
-    messages: Sequence[NodeMessage], required: Sequence[str], request: AssemblyRequest, remarks: Remarks
+    messages: Sequence[NodeMessage], required: Set[str], request: AssemblyRequest, remarks: Remarks
 ) -> int:
     """The bytes that were added.
 
     Raises AssemblyError NATIVE_MESSAGE_NOT_ONCE, ASSEMBLY_NATIVE_SYSTEM_ORDER, TOOL_TRANSACTION_BROKEN or
     ASSEMBLY_TOO_LARGE.
     """
-    _once(messages, required)
-    _system_order(messages, request)
+    native = [message.native for message in messages if message.native is not None]
+    _once(native, required)
+    _system_order(native, request)
     check_transactions(message.native for message in messages)
     if not messages:
         remarks.add("ASSEMBLY_EMPTY")
-    elif all(message.role == "system" for message in messages):
+    elif all(message.role == "system" for message in reversed(messages)):  # the last one seldom is
         remarks.add("ASSEMBLY_SYSTEM_ONLY")
     extra = added_bytes(messages)
     most = min(request.max_bytes, MAX_BYTES)
@@ -49,21 +51,25 @@ def added_bytes(messages: Sequence[NodeMessage]) -> int:
     if not added:
         return 0
     # the bodies differ in role and text only, so that only the texts need to be written out
-    return len(dumps([message.text for message in added])) + sum(_AROUND[message.role] for message in added)
+    return len(dumps([message.text for message in added])) + sum(
+        _AROUND[role] * count for role, count in Counter([message.role for message in added]).items()
+    )
 
 
-def _once(messages: Sequence[NodeMessage], required: Sequence[str]) -> None:
-    counts = Counter(message.id for message in messages if message.native is not None)
-    if any(counts[message_id] != 1 for message_id in required) or len(counts) != len(required):
+def _once(native: Sequence[Message], required: Set[str]) -> None:
+    ids = {message["id"] for message in native}
+    if len(ids) != len(native) or ids != required:
         raise source_invalid(
             "Each message of the conversation that the strategy takes must come out exactly once.",
             "NATIVE_MESSAGE_NOT_ONCE",
         )
 
 
-def _system_order(messages: Sequence[NodeMessage], request: AssemblyRequest) -> None:
+def _system_order(native: Sequence[Message], request: AssemblyRequest) -> None:
     """A native system text keeps its place between the messages of the conversation that come out."""
-    included = {message.id for message in messages if message.native is not None}
+    if all(message["role"] != "system" for message in native):
+        return
+    included = {message["id"] for message in native}
     place: dict[str, int] = {}
     number = 0
     for message in request.native:
@@ -71,13 +77,12 @@ def _system_order(messages: Sequence[NodeMessage], request: AssemblyRequest) -> 
             place[message["id"]] = number
             number += message["role"] != "system"
     seen, furthest = 0, -1
-    for entry in messages:
-        if entry.native is None:
-            continue
-        if entry.role != "system":
+    for message in native:
+        at = place[message["id"]]
+        if message["role"] != "system":
             seen += 1
-            furthest = max(furthest, place[entry.id])
-        elif seen != place[entry.id] or furthest >= place[entry.id]:
+            furthest = max(furthest, at)
+        elif seen != at or furthest >= at:
             raise refuse(
                 "ASSEMBLY_NATIVE_SYSTEM_ORDER",
                 "This order moves messages of the conversation across an update of the system text.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.assembler.arrangement import Arrangement
-from engine.assembler.blocks import Block, ReferenceBlock, TextBlock
+from engine.assembler.blocks import Block, NativeBlock, ReferenceBlock, TextBlock
 from engine.assembler.faults import Remarks, source_invalid
 from engine.assembler.resolution import Job, Macro, Resolution
 from engine.assembler.strategy import Strategy
@@ -66,8 +66,9 @@ class Claims:
         self.owners: dict[str, str] = {}
         self._seen: set[str] = set()
         self._uses: dict[str, list[Use]] = {}
-        self._targets: dict[str, tuple[Job | None, list[Block]]] = {}
-        self.roots: list[tuple[Job, list[Block]]] = list(self._roots())
+        self._groups: dict[str, dict[str, dict[str, Block]]] = {}
+        self._targets: dict[str, tuple[Job | None, Mapping[str, Block]]] = {}
+        self.roots: list[tuple[Job, Mapping[str, Block]]] = list(self._roots())
         self._settle()
 
     def uses(self, key: str, job: Job, block: TextBlock) -> list[Use]:
@@ -78,43 +79,47 @@ class Claims:
             self._uses[key] = used_macros(block.text, job, block, self._resolution.macros)
         return self._uses[key]
 
-    def targets(self, job: Job, reference: ReferenceBlock) -> tuple[Job | None, list[Block]]:
+    def targets(self, key: str, reference: ReferenceBlock) -> tuple[Job | None, Mapping[str, Block]]:
         """The blocks that a reference means, and whose they are. A missing source is remarked once."""
-        key = job.key(reference)
         if key not in self._targets:
             self._targets[key] = self._found(reference)
         return self._targets[key]
 
-    def _found(self, reference: ReferenceBlock) -> tuple[Job | None, list[Block]]:
+    def _found(self, reference: ReferenceBlock) -> tuple[Job | None, Mapping[str, Block]]:
         target = self._resolution.by_kind.get(reference.source_id)
         if target is None:
             if reference.source_id not in self._missing:
                 self._missing.add(reference.source_id)
                 self._remarks.add("ASSEMBLY_REFERENCE_UNAVAILABLE", sourceId=reference.source_id)
-            return None, []
+            return None, {}
         if self._kept_by_list(target, reference):
-            named = reference.block_ids or ()
-            return target, [
-                block
-                for block in self._blocks(target, named)
-                if isinstance(block, TextBlock) and block.reference_only
-            ]
+            named = _named(target, reference.block_ids or ())
+            return target, {key: block for key, block in named.items() if key not in target.free}
         if target.listed and not target.rule.enabled and reference.honor_enabled:
-            return target, []
-        if reference.block_ids is not None:
-            blocks = self._blocks(target, reference.block_ids)
-        else:
-            blocks = [
-                block
-                for block in target.output.blocks
-                if not (isinstance(block, TextBlock) and block.reference_only)
-            ]
+            return target, {}
         group = reference.group
-        if group is not None:
-            blocks = [block for block in blocks if getattr(block, "group", None) == group]
+        blocks: Mapping[str, Block]
+        if reference.block_ids is not None:
+            blocks = {
+                key: block
+                for key, block in _named(target, reference.block_ids).items()
+                if group is None or getattr(block, "group", None) == group
+            }
+        else:
+            blocks = target.free if group is None else self._grouped(target).get(group, {})
         if self._arrangement.unmoved:
             return target, blocks
-        return target, [block for block in blocks if self._arrangement.movable(target.definition, block)]
+        movable = self._arrangement.movable
+        return target, {key: block for key, block in blocks.items() if movable(target.definition, block)}
+
+    def _grouped(self, job: Job) -> Mapping[str, Mapping[str, Block]]:
+        """The free blocks of each group: found once, as several references ask for some of many blocks."""
+        if job.rule.id not in self._groups:
+            groups = self._groups[job.rule.id] = {}
+            for key, block in job.free.items():
+                if not isinstance(block, NativeBlock) and block.group is not None:
+                    groups.setdefault(block.group, {})[key] = block
+        return self._groups[job.rule.id]
 
     def expands(self, macro: Macro) -> bool:
         """Whether a macro inserts its block's text; otherwise the block stays where it is."""
@@ -129,83 +134,84 @@ class Claims:
         manual = layout is not None and layout.source == "manual"
         return manual or not reference.use_owner_rule
 
-    @staticmethod
-    def _blocks(target: Job, ids: Sequence[str]) -> list[Block]:
-        wanted = set(ids)
-        return [block for block in target.output.blocks if block.id in wanted]
-
-    def _roots(self) -> Iterator[tuple[Job, list[Block]]]:
+    def _roots(self) -> Iterator[tuple[Job, Mapping[str, Block]]]:
+        """What comes out by itself, unless its position is off."""
         for rule in self._strategy.rules:
             job = self._resolution.by_rule.get(rule.id) if rule.enabled else None
-            if job is not None:
-                yield job, self._emitted(job)
-
-    def _emitted(self, job: Job) -> list[Block]:
-        """The blocks that come out by themselves: not those that are only referred to, nor what is off."""
-        blocks = [
-            block
-            for block in job.output.blocks
-            if not (isinstance(block, TextBlock) and block.reference_only)
-        ]
-        if not self._arrangement.saved:
-            return blocks
-        return [
-            block
-            for block in blocks
-            if isinstance(block, ReferenceBlock) or self._arrangement.included(job.definition, block)
-        ]
+            if job is None:
+                continue
+            if not self._arrangement.saved:
+                yield job, job.free
+                continue
+            yield (
+                job,
+                {
+                    key: block
+                    for key, block in job.free.items()
+                    if isinstance(block, ReferenceBlock) or self._arrangement.included(job.definition, block)
+                },
+            )
 
     def _settle(self) -> None:
         roots = self.roots
         if self._strategy.adaptive:
             # the spine comes first: no text elsewhere in the list can take the conversation out of it
             roots = sorted(roots, key=lambda root: not root[0].definition.slot_owner)
+        references: list[tuple[Job, str, ReferenceBlock]] = []
         for job, blocks in roots:
-            for block in blocks:
-                if not _plain(block):
-                    self._contents(job, block)
-        for job, blocks in roots:
-            for block in blocks:
-                if isinstance(block, ReferenceBlock):
-                    self._references(job, block, ())
+            for key, block in job.holding.items():
+                if key in blocks:
+                    self._contents(job, key, block)
+                    if isinstance(block, ReferenceBlock):
+                        references.append((job, key, block))
+        for job, key, reference in references:
+            self._references(job, key, reference, ())
 
-    def _contents(self, job: Job, block: Block) -> None:
+    def _contents(self, job: Job, key: str, block: Block) -> None:
         """What texts contain: of this block, and of all that it refers to."""
-        key = job.key(block)
         if key in self._seen:
             return
         self._seen.add(key)
         if isinstance(block, ReferenceBlock):
-            target, blocks = self.targets(job, block)
-            for inner in blocks:
-                if target is not None and not _plain(inner):
-                    self._contents(target, inner)
+            target, blocks = self.targets(key, block)
+            if target is not None:
+                for inner, held in target.holding.items():
+                    if inner in blocks:
+                        self._contents(target, inner, held)
         elif isinstance(block, TextBlock):
             for source_id, block_id in block.claims:
                 claimed = self._resolution.by_kind.get(source_id)
                 if claimed is not None:
-                    self.owners.setdefault(f"{claimed.rule.id}:{block_id}", key)
+                    self._claim(claimed.key(block_id), key)
             for use in self.uses(key, job, block):
                 if self.expands(use.macro):
-                    self.owners.setdefault(use.macro.job.key(use.macro.block), key)
+                    self._claim(use.macro.key, key)
 
-    def _references(self, job: Job, reference: ReferenceBlock, around: tuple[str, ...]) -> None:
-        key = job.key(reference)
+    def _claim(self, wanted: str, key: str) -> None:
+        """What a text contains is its own, unless it is itself within that: then neither would come out."""
+        holder: str | None = key
+        while holder is not None:
+            if holder == wanted:
+                return
+            holder = self.owners.get(holder)
+        self.owners.setdefault(wanted, key)
+
+    def _references(self, job: Job, key: str, reference: ReferenceBlock, around: tuple[str, ...]) -> None:
         if key in around:
             raise source_invalid(
                 f"References of {job.rule.kind} run in a circle.",
                 "SOURCE_REFERENCE_CYCLE",
                 source_id=job.rule.kind,
             )
-        target, blocks = self.targets(job, reference)
-        for block in blocks:
-            assert target is not None  # else there are no blocks
-            inner = target.key(block)
+        target, blocks = self.targets(key, reference)
+        for inner, block in blocks.items():
             if isinstance(block, ReferenceBlock):
-                self._references(target, block, (*around, key))
+                assert target is not None  # else there are no blocks
+                self._references(target, inner, block, (*around, key))
             self.owners.setdefault(inner, key)
 
 
-def _plain(block: Block) -> bool:
-    """Whether the block is a text that can contain no other."""
-    return isinstance(block, TextBlock) and not block.claims and "{" not in block.text
+def _named(target: Job, ids: Sequence[str]) -> Mapping[str, Block]:
+    """The blocks of these ids, in the order in which they were handed in."""
+    wanted = set(map(target.key, ids))
+    return {key: block for key, block in target.blocks.items() if key in wanted}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from engine.assembler.blocks import Block, ReferenceBlock, TextBlock
 from engine.assembler.faults import source_invalid
 from engine.assembler.layout import SOURCE_ID
 from engine.assembler.request import SourceContext
@@ -143,13 +144,21 @@ class Definition:
         """The one position that takes everything, if that is all there is."""
         return self.positions[0] if len(self.positions) == 1 and self.positions[0].residual else None
 
-    def position_of(self, block: Any) -> Position | None:
-        """The position of a text or native block."""
-        position = self._only or self._positions.get(getattr(block, "position_id", None) or "")
-        if position is not None:
-            return position
-        field = getattr(block, "field", None) or block.id
-        group, deep = getattr(block, "group", None), block.depth is not None
+    def position(self, position_id: str | None) -> Position | None:
+        """The position of this id."""
+        return self._positions.get(position_id or "")
+
+    def position_of(self, block: Block) -> Position | None:
+        """The position of a block. A reference is in none, unless there is but one."""
+        if self._only is not None or isinstance(block, ReferenceBlock):
+            return self._only
+        field, group = block.id, None
+        if isinstance(block, TextBlock):
+            said = self._positions.get(block.position_id or "")
+            if said is not None:
+                return said
+            field, group = block.field or field, block.group
+        deep = block.depth is not None
         matching = (p for p in self.positions if p.matches(field, group, deep=deep))
         return next(matching, None) or next((p for p in self.positions if p.residual), None)
 
@@ -229,9 +238,9 @@ def _descriptions(it: Definition) -> bool:
 
 
 def _subset(value: object, allowed: Sequence[str]) -> bool:
-    if not isinstance(value, (list, tuple)) or not value or len(set(value)) != len(value):
+    if not isinstance(value, (list, tuple)) or not value or not all(item in allowed for item in value):
         return False
-    return all(item in allowed for item in value)
+    return len(set(value)) == len(value)
 
 
 def _ids(value: object) -> bool:
@@ -249,8 +258,23 @@ def _positions(value: object) -> bool:
 
 
 def _position(it: Position) -> bool:
-    named = isinstance(it.id, str) and bool(it.id) and isinstance(it.name, tuple) and len(it.name) == 2
-    if not named or not all(isinstance(text, str) and text for text in it.name):
+    named = isinstance(it.id, str) and bool(it.id) and _pair(it.name)
+    matched = all(text is None or isinstance(text, str) for text in (it.field, it.group))
+    switches = isinstance(it.depth, bool) and isinstance(it.configurable, bool)
+    shown = _texts(it.macros) and (it.note is None or _pair(it.note))
+    return named and matched and switches and shown and (it.anchor is None or _anchor(it.anchor))
+
+
+def _anchor(it: object) -> bool:
+    if not isinstance(it, PositionAnchor) or it.side not in ("before", "after") or not _ids([it.source_id]):
         return False
-    anchor = it.anchor
-    return anchor is None or (anchor.side in ("before", "after") and _ids([anchor.source_id]))
+    return it.fields is None or _texts(it.fields)
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+
+
+def _pair(value: object) -> bool:
+    """Whether it says something in both languages."""
+    return isinstance(value, tuple) and _texts(value) and len(value) == 2 and all(value)

@@ -14,7 +14,6 @@ from engine.assembler.arrangement import Arrangement
 from engine.assembler.faults import Remarks, refuse, unsupported
 from engine.assembler.layout import AUTOMATIC
 from engine.assembler.node import Node
-from engine.codec import JsonObject
 
 __all__ = ["delivered", "region"]
 
@@ -86,26 +85,31 @@ class _Delivery:
 
     def _around_spine(self) -> None:
         """What no slot took goes before the next module that the spine has a place of."""
-        index = {rule.id: number for number, rule in enumerate(self._strategy.rules)}
-        spine = [node for node in self._nodes if node.anchor or node.slot_owner is not None]
-        first: dict[int, Node] = {}
-        for node in spine:
-            first.setdefault(index.get(node.rule.id, -1), node)
-            if node.slot_owner is not None and index.get(node.slot_owner, -1) not in first:
-                first[index.get(node.slot_owner, -1)] = node
-        free: dict[int, list[Node]] = {}
+        spine: list[Node] = []
+        first: dict[str, Node] = {}
+        free: dict[str, list[Node]] = {}
         for node in self._nodes:
-            if node.slot_owner is None and not node.anchor:
-                free.setdefault(index.get(node.plan_rule_id, -1), []).append(node)
-        before: dict[int, list[Node]] = {}
-        rest: list[Node] = []
-        for own, nodes in free.items():
-            later = [number for number in first if number > own]
-            if later:
-                before.setdefault(id(first[min(later)]), []).extend(nodes)
-            else:
-                rest += nodes
-        self._nodes = [placed for node in spine for placed in (*before.get(id(node), ()), node)] + rest
+            owner = node.slot_owner
+            if owner is None and not node.anchor:
+                free.setdefault(node.plan_rule_id, []).append(node)
+                continue
+            spine.append(node)
+            first.setdefault(node.rule.id, node)
+            if owner is not None:
+                first.setdefault(owner, node)
+        before: dict[Node | None, list[Node]] = {}
+        next_places: dict[str, Node | None] = {}
+        place: Node | None = None
+        for rule in reversed(self._strategy.rules):
+            next_places[rule.id] = place
+            place = first.get(rule.id, place)
+        for rule_id, nodes in free.items():
+            before.setdefault(next_places[rule_id], []).extend(nodes)
+        self._nodes = []
+        for node in spine:
+            self._nodes += before.get(node, ())
+            self._nodes.append(node)
+        self._nodes += before.get(None, ())
 
     def _conversation(self) -> None:
         nodes = self._nodes
@@ -160,15 +164,16 @@ class _Delivery:
         history, taken = self._nodes.index(self._history), self._nodes.index(self._input)
         foreign = any(name not in _OURS for name in self._arrangement.priority or ())
         touched = bool(self._arrangement.saved) or foreign
+        slots, history_slotted = self._slots, self._history.slot_owner is not None
         for at, node in enumerate(self._nodes):
             if node.native:
                 continue
             free = touched and (self._placed(node) or self._dragged(node))
-            slotted = self._slots and node.slot_owner is not None
+            slotted = slots and node.slot_owner is not None
             role = node.role
             if node.boundary is not None:
                 role = "system" if node.boundary == "before-history" else "user"
-            elif free or (slotted and self._history.slot_owner is not None):
+            elif free or (slotted and history_slotted):
                 role = "system" if at < history else "user"
             elif slotted and at > taken:
                 role = "user"
@@ -215,17 +220,14 @@ class _Delivery:
 
     def _regions(self) -> None:
         self._nodes.sort(key=region)
-        was = {id(node): at for at, node in enumerate(self._flat)}
-        moved: list[JsonObject] = []
-        for at, node in enumerate(self._nodes):
-            if not node.native and was[id(node)] != at:
-                moved.append(
-                    {
-                        "code": "NATIVE_PLACEMENT_ADJUSTED",
-                        "id": node.id,
-                        "name": node.name,
-                        "role": node.role,
-                        "placement": node.placement,
-                    }
-                )
-        self._remarks.list += moved
+        self._remarks.list += [
+            {
+                "code": "NATIVE_PLACEMENT_ADJUSTED",
+                "id": node.id,
+                "name": node.name,
+                "role": node.role,
+                "placement": node.placement,
+            }
+            for node, before in zip(self._nodes, self._flat, strict=True)
+            if node is not before and not node.native
+        ]

@@ -1,40 +1,40 @@
 """Changing a strategy one thing at a time: each function gives another strategy, checked as a document is.
 
-What is dragged is kept by position of a source and not by resource (spec 1.3), so that a module which is
-moved in the list takes all of its positions with it. Source: assembler spec 1 and 3, step 9; seed 001.
+What people say of positions is in `position_edits`, of the history in `history_edits`. Source: assembler spec
+1 and 3, "Module placement in standard"; seed 001.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from engine.assembler.definition import Definition
-from engine.assembler.faults import refuse
-from engine.assembler.history_policy import DEFAULT_POLICY
-from engine.assembler.layout import SavedPosition
-from engine.assembler.strategy import MAX_RULES, Rule, Strategy, read_strategy
+from engine.assembler.definition import LIFETIMES, ROLES, Definition
+from engine.assembler.faults import document_invalid, refuse
+from engine.assembler.layout import AUTOMATIC, Layout
+from engine.assembler.strategy import MAX_RULES, Lifetime, Role, Rule, Strategy, read_strategy
 from engine.ids import new_id
 
 __all__ = [
     "AUTHORED",
     "add_text",
-    "by_list",
+    "change_backend",
     "change_rule",
     "change_strategy",
-    "movable_positions",
-    "move_rule",
-    "place_by_list",
+    "layout_of",
+    "lifetimes_of",
     "remove_rule",
+    "roles_of",
     "rule_of",
+    "set_priority",
+    "takes_depth",
 ]
+
+_Value = TypeVar("_Value")
 
 AUTHORED = ("custom", "dsh.text", "tavern.text")
 """Kinds whose text stands in the rule: people write, name and remove them."""
-
-_FIXED = ("native-system", "history", "input")
-"""What everything else is placed around; it cannot be dragged itself."""
 
 
 def rule_of(strategy: Strategy, rule_id: str) -> Rule:
@@ -50,7 +50,8 @@ def add_text(strategy: Strategy, name: str, text: str, role: str = "user") -> tu
     if len(strategy.rules) >= MAX_RULES:
         raise refuse("STRATEGY_RULES_FULL", "The strategy has no room for more.", limit=MAX_RULES)
     rule_id = new_id("rule")
-    rule = {"id": rule_id, "kind": "custom", "role": role, "name": name, "text": text}
+    # as a text for its parser: only so it keeps its role where a layout lets entries keep theirs
+    rule = {"id": rule_id, "kind": "custom", "inputMode": "text", "role": role, "name": name, "text": text}
     wire = strategy.to_wire()
     return read_strategy({**wire, "rules": [*wire["rules"], rule]}), rule_id
 
@@ -73,72 +74,92 @@ def remove_rule(strategy: Strategy, rule_id: str) -> Strategy:
     return replace(strategy, rules=tuple(each for each in strategy.rules if each is not rule))
 
 
-def move_rule(strategy: Strategy, rule_id: str, place: int, sources: Mapping[str, Definition]) -> Strategy:
-    """The rule at another place (0 first). What the preset would place is from now on placed by the list:
-    moving it would do nothing otherwise."""
-    rule = rule_of(strategy, rule_id)
-    rules = [each for each in strategy.rules if each is not rule]
-    rules.insert(min(max(0, place), len(rules)), rule)
-    moved = replace(strategy, rules=tuple(rules))
-    if movable_positions(moved, rule, sources):
-        return place_by_list(moved, rule_id, sources, by_list=True)
-    return moved
-
-
-def movable_positions(strategy: Strategy, rule: Rule, sources: Mapping[str, Definition]) -> Sequence[str]:
-    """The positions that the list can place instead of the preset; none where that makes no difference."""
+def roles_of(strategy: Strategy, rule: Rule, sources: Mapping[str, Definition]) -> Sequence[Role]:
+    """The roles that a rule can be given: those of its source that the back end can deliver, and the one that
+    it has. A text of one's own has none that could be preserved."""
     source = sources.get(rule.kind)
-    if strategy.layout is None or source is None or source.multiple or source.slot_owner:
-        return ()
-    if rule.kind in _FIXED:
-        return ()
-    return [position.id for position in source.positions if position.configurable]
+    roles = ROLES if source is None else source.roles
+    if strategy.standard:
+        roles = [role for role in roles if role != "assistant"]
+    if rule.kind in AUTHORED:
+        roles = [role for role in roles if role != "preserve"]
+    return _with(cast("Sequence[Role]", roles), rule.role)
 
 
-def by_list(strategy: Strategy, rule: Rule) -> bool:
-    """Whether a person placed anything of this module."""
-    saved = strategy.layout.positions if strategy.layout is not None else None
-    return any(position.dragged for position in saved or () if position.source_id == rule.kind)
+def lifetimes_of(strategy: Strategy, rule: Rule, sources: Mapping[str, Definition]) -> Sequence[Lifetime]:
+    """How long a rule's texts can stay, likewise."""
+    source = sources.get(rule.kind)
+    lifetimes = LIFETIMES if source is None else source.lifetimes
+    if strategy.standard:
+        lifetimes = ("request",)
+    return _with(cast("Sequence[Lifetime]", lifetimes), rule.lifetime)
 
 
-def place_by_list(
-    strategy: Strategy, rule_id: str, sources: Mapping[str, Definition], *, by_list: bool
-) -> Strategy:
-    """Let the list place a module, or give it back to the preset. What was said of single positions stays."""
-    rule = rule_of(strategy, rule_id)
-    if strategy.layout is None:
-        return strategy
-    saved = {position.key: position for position in strategy.layout.positions or ()}
-    for position_id in movable_positions(strategy, rule, sources):
-        key = (rule.kind, position_id)
-        known = saved.get(key, SavedPosition(*key))
-        saved[key] = replace(known, dragged=by_list, anchor=known.anchor if by_list else None)
-    # Among what is dragged the order of this list counts: that of the modules, and inside one its own.
-    order = {each.kind: number for number, each in reversed(list(enumerate(strategy.rules)))}
-    positions = sorted(
-        (each for each in saved.values() if each != SavedPosition(*each.key)),
-        key=lambda each: order.get(each.source_id, len(order)),
-    )
-    return replace(strategy, layout=replace(strategy.layout, positions=tuple(positions) or None))
+def takes_depth(strategy: Strategy, rule: Rule, sources: Mapping[str, Definition]) -> bool:
+    """Whether a rule can be given a depth, or has one."""
+    source = sources.get(rule.kind)
+    return rule.depth is not None or (not strategy.standard and (source is None or source.depth))
+
+
+def _with(values: Sequence[_Value], own: _Value) -> Sequence[_Value]:
+    return tuple(values) if own in values else (*values, own)
 
 
 def change_strategy(
     strategy: Strategy,
     *,
-    name: str,
+    name: str | None = None,
     source: str | None = None,
+    identity: str | None = None,
     fallback: str | None = None,
-    tidy_history: bool | None = None,
 ) -> Strategy:
-    """What holds for all modules: the name, who owns placement and what happens to what has no place (both
-    only with a layout), and whether old contributions are taken out of the history."""
+    """What holds for all modules: the name, who owns placement, whether roles follow the place, and what
+    happens to what has no place.
+
+    A strategy without a layout gets one with its `source`, with the automatic priorities in their usual
+    order; before that there is nothing that the last two could say.
+    """
     wire = strategy.to_wire()
-    wire["name"] = name
-    if strategy.layout is not None:
-        wire["layout"] |= {"source": source or strategy.layout.source}
-        wire["layout"] |= {"fallback": fallback or strategy.layout.fallback}
-    if tidy_history is not None:
-        policy = strategy.history_policy or (DEFAULT_POLICY if tidy_history else None)
-        if policy is not None:
-            wire["historyPolicy"] = {**policy.to_wire(), "enabled": tidy_history}
+    if name is not None:
+        wire["name"] = name
+    layout = strategy.layout.to_wire() if strategy.layout is not None else None
+    if layout is None and source is not None:
+        layout = Layout("manual", "position", "source-order", priority=AUTOMATIC).to_wire()
+    if layout is not None:
+        wanted = {"source": source, "identity": identity, "fallback": fallback}
+        wire["layout"] = layout | {field: value for field, value in wanted.items() if value is not None}
     return read_strategy(wire)
+
+
+def set_priority(strategy: Strategy, order: Sequence[str] | None) -> Strategy:
+    """The automatic priorities in another order, where those of plug-ins keep their places between them; None
+    for no automatic placement at all. Raises AssemblyError STRATEGY_INVALID for what is no order of the
+    three, STRATEGY_NO_LAYOUT."""
+    layout = layout_of(strategy)
+    if order is not None:
+        if sorted(order) != sorted(AUTOMATIC):
+            raise document_invalid(f"The order names {', '.join(AUTOMATIC)} once each.")
+        ours = iter(order)
+        known = layout.priority or AUTOMATIC
+        order = tuple(next(ours) if name in AUTOMATIC else name for name in known)
+    return replace(strategy, layout=replace(layout, priority=order))
+
+
+def change_backend(strategy: Strategy, backend: str) -> Strategy:
+    """For the other back end, "native" or "core". What only the advanced one can do stays written down; the
+    standard one refuses to carry it out. With a layout, going back to the standard one undoes it."""
+    if strategy.standard == (backend == "native"):
+        return strategy
+    placement = strategy.placement
+    if backend == "core" and placement in ("native-slots", "native-roles"):
+        placement = "st"
+    elif backend == "native" and placement == "st":
+        placement = "native-slots"
+    return read_strategy({**strategy.to_wire(), "backend": backend, "placement": placement})
+
+
+def layout_of(strategy: Strategy) -> Layout:
+    """The layout. Raises AssemblyError STRATEGY_NO_LAYOUT."""
+    if strategy.layout is None:
+        raise refuse("STRATEGY_NO_LAYOUT", "This strategy has no places of its own.", status=400)
+    return strategy.layout

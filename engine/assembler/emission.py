@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine.assembler.arrangement import Arrangement
 from engine.assembler.blocks import Block, NativeBlock, ReferenceBlock, TextBlock
-from engine.assembler.claims import Claims, Use
+from engine.assembler.claims import Claims
 from engine.assembler.definition import Render
 from engine.assembler.faults import Remarks, source_invalid, too_large
 from engine.assembler.node import Node, NodeMessage, Slot
@@ -40,27 +41,25 @@ class Emission:
     nodes: list[Node]
     deferred: list[Node]
     slots: list[Slot]
-    required: list[str]
+    required: set[str]
 
 
 def emit(resolution: Resolution, arrangement: Arrangement, remarks: Remarks) -> Emission:
     """Bring out what the strategy's rules and their references mean."""
     emitter = _Emitter(resolution, arrangement, remarks)
     for job, blocks in emitter.claims.roots:
-        for block in blocks:
-            emitter.root(job, block)
+        emitter.bring(job, blocks, None)
     nodes = [node for rule in arrangement.strategy.rules for node in emitter.plans.get(rule.id, ())]
-    return Emission(nodes, emitter.deferred, emitter.slots, list(emitter.required))
+    return Emission(nodes, emitter.deferred, emitter.slots, emitter.required)
 
 
 class _Emitter:
     def __init__(self, resolution: Resolution, arrangement: Arrangement, remarks: Remarks) -> None:
         self.claims = Claims(resolution, arrangement, remarks)
-        self._owners = self.claims.owners
-        self.plans: dict[str, list[Node]] = {}
+        self.plans: defaultdict[str, list[Node]] = defaultdict(list)
         self.deferred: list[Node] = []
         self.slots: list[Slot] = []
-        self.required: dict[str, None] = {}
+        self.required: set[str] = set()
         self._resolution = resolution
         self._arrangement = arrangement
         self._strategy = strategy = arrangement.strategy
@@ -76,32 +75,30 @@ class _Emitter:
         self._renders: dict[Any, Render] = {}
         self._room = MAX_BYTES
 
-    def root(self, job: Job, block: Block) -> None:
-        if isinstance(block, NativeBlock):
-            self.required.update(dict.fromkeys(block.message_ids))
-        key = job.key(block)
-        self._block(job, block, key, key, None)
-
-    def _block(self, job: Job, block: Block, key: str, by: str, way: _Way | None) -> None:
-        if self._owners.get(key, key) != by or key in self._done:
-            return
-        if isinstance(block, TextBlock):
-            self._done.add(key)
-            self._text(job, block, key, way)
-        elif isinstance(block, ReferenceBlock):
-            self._reference(job, block, key, way)
-        else:
-            self._done.add(key)
-            self._native_block(job, block, key, way)
+    def bring(self, job: Job, blocks: Mapping[str, Block], way: _Way | None) -> None:
+        """Bring out those of a source's blocks that belong here and are not out yet."""
+        owners, done = self.claims.owners, self._done
+        render = self._render(job)
+        for key, block in blocks.items():
+            if owners.get(key, key) != (key if way is None else way.key):
+                if way is None and isinstance(block, NativeBlock):
+                    self.required.update(block.message_ids)  # whoever claimed them must bring them
+            elif isinstance(block, ReferenceBlock):
+                self._reference(job, block, key, way)
+            elif key not in done:
+                done.add(key)
+                if isinstance(block, TextBlock):
+                    self._text(job, block, key, way, render)
+                else:
+                    self._native_block(job, block, key, way)
 
     def _reference(self, job: Job, block: ReferenceBlock, key: str, way: _Way | None) -> None:
-        target, blocks = self.claims.targets(job, block)
-        slot = Slot(key, block.source_id, block.group, [])
+        target, blocks = self.claims.targets(key, block)
+        slot = Slot(key, block.source_id, block.group, list(blocks))
         self.slots.append(slot)
         if target is None:
             return
-        slot.node_ids = [target.key(inner) for inner in blocks]
-        if blocks and all(node_id in self._done for node_id in slot.node_ids):
+        if blocks and blocks.keys() <= self._done:
             slot.duplicate = True
             self._remarks.add("LAYOUT_DUPLICATE_SLOT", slotId=key)
             return
@@ -115,8 +112,7 @@ class _Emitter:
             lock=f"reference:{block.owner or block.id}" if block.lock else None,
             slot_owner=(way.slot_owner if way is not None else None) or owner,
         )
-        for inner, inner_key in zip(blocks, slot.node_ids, strict=True):
-            self._block(target, inner, inner_key, key, inside)
+        self.bring(target, blocks, inside)
 
     # Blocks
 
@@ -124,27 +120,37 @@ class _Emitter:
         node = self._node(job, block, key, job.rule, way)
         node.native = True
         node.name = node.field = block.id
-        for message_id in block.message_ids:
-            message = self._native.get(message_id)
-            if message is None:
-                raise source_invalid(
-                    f"{job.rule.kind} names a message that is not in the conversation: {message_id}.",
-                    source_id=job.rule.kind,
-                )
-            node.messages.append(NodeMessage(message["role"], None, key, message))
+        node.messages = tuple(self._message(job, message_id, key) for message_id in block.message_ids)
         if not node.messages and not (node.anchor and self._adaptive):
             return
-        self.required.update(dict.fromkeys(block.message_ids))
-        self._plan(node, block.depth if not self._adaptive else None)
+        self.required.update(block.message_ids)
+        node.children = block.children
+        depth = job.rule.depth if block.depth is None else block.depth
+        self._plan(node, depth if not self._adaptive else None)
 
-    def _text(self, job: Job, block: TextBlock, key: str, way: _Way | None) -> None:
-        routed = block.target_source_id
-        target = self._strategy.enabled(routed) if routed is not None else None
-        rule = target or (way.rule if way is not None and way.rule is not None else job.rule)
-        text, children = self._rendered(job, block, key)
+    def _message(self, job: Job, message_id: str, key: str) -> NodeMessage:
+        message = self._native.get(message_id)
+        if message is None:
+            raise source_invalid(
+                f"{job.rule.kind} names a message that is not in the conversation: {message_id}.",
+                source_id=job.rule.kind,
+            )
+        return NodeMessage(message["role"], None, key, message)
+
+    def _text(self, job: Job, block: TextBlock, key: str, way: _Way | None, render: Render | None) -> None:
+        own, definition = job.rule, job.definition
+        text, children = block.text, block.children
+        if "{" in text:
+            text, children = self._inserted(job, block, key)
+        if text and render is not None:
+            text = render(text, block.literals, key)
+            if not isinstance(text, str):
+                raise source_invalid(f"The renderer of {own.kind} gave no text.", source_id=own.kind)
         if not text:
             return
-        definition = job.definition
+        routed = block.target_source_id
+        target = self._strategy.enabled(routed) if routed is not None else None
+        rule = target or (way.rule if way is not None else None) or own
         node = self._node(job, block, key, rule, way)
         if target is not None:
             node.plan_rule_id = target.id
@@ -158,17 +164,28 @@ class _Emitter:
         node.lifetime = rule.lifetime
         node.entry_roles = definition.entry_roles
         if definition.slot_owner:
-            node.slot_owner = job.rule.id
-        # hand-written text has the role that was written with it, other text none but its source's
-        authored = rule.role if job.rule.input_mode == "text" and rule.role != "preserve" else "system"
-        node.original_role = block.role or authored
-        node.role = self._role(block, rule, node, way)
-        node.messages = [NodeMessage(node.role, text, key)]
-        shallow = block.depth is None and rule.depth is None
-        self._plan(node, None if shallow else self._depth(job, block, rule, node))
+            node.slot_owner = own.id
+        role = block.role
+        if role is None:
+            # hand-written text has the role that was written with it, other text none but its source's
+            role = rule.role if own.input_mode == "text" and rule.role != "preserve" else "system"
+        node.original_role = role
+        if self._preserved or (self._by_roles and node.entry_roles):
+            pass
+        elif self._adaptive and node.slot_owner is not None:
+            role = (way.role if way is not None else None) or role
+        elif rule.role != "preserve":
+            role = rule.role
+        node.role = role
+        node.messages = (NodeMessage(role, text, key),)
+        depth = block.depth
+        if depth is None and rule.depth is None:
+            self.plans[node.plan_rule_id].append(node)
+        else:
+            self._plan(node, self._depth(job, depth, rule, node))
 
     def _node(self, job: Job, block: TextBlock | NativeBlock, key: str, rule: Rule, way: _Way | None) -> Node:
-        node = Node(key, rule, job.rule.kind, job.rule.id, job.definition.plugin_id)
+        node = Node(key, rule, job.rule.kind, job.rule.id, job.definition.plugin_id, rule.id)
         position = job.definition.position_of(block)
         node.position_id = position.id if position is not None else None
         if way is not None:
@@ -178,17 +195,8 @@ class _Emitter:
             node.lock_reason = way.lock
         return node
 
-    def _role(self, block: TextBlock, rule: Rule, node: Node, way: _Way | None) -> str:
-        own = node.original_role or "system"
-        if self._preserved or (self._by_roles and node.entry_roles):
-            return own
-        if self._adaptive and node.slot_owner is not None:
-            return (way.role if way is not None else None) or own
-        return own if rule.role == "preserve" else rule.role
-
-    def _depth(self, job: Job, block: TextBlock, rule: Rule, node: Node) -> int | None:
+    def _depth(self, job: Job, depth: int | None, rule: Rule, node: Node) -> int | None:
         arrangement = self._arrangement
-        depth = block.depth
         if depth is None or (self._listed and (job.listed or rule is not job.rule)):
             depth = rule.depth
         if depth is None:
@@ -200,63 +208,48 @@ class _Emitter:
         return depth
 
     def _plan(self, node: Node, depth: int | None) -> None:
-        if depth is None:
-            self.plans.setdefault(node.plan_rule_id, []).append(node)
+        if depth is not None and not self._adaptive:
+            node.depth = depth
+            self.deferred.append(node)
             return
-        if self._adaptive:
+        if depth is not None:
             node.requested_depth = depth
             near = self._strategy.placement == "native-slots" and node.entry_roles and depth in (0, 1)
             if not near:
                 self._remarks.add("NATIVE_DEPTH_APPROXIMATED", id=node.id, name=node.name, depth=depth)
-            self.plans.setdefault(node.plan_rule_id, []).append(node)
-            return
-        node.depth = depth
-        self.deferred.append(node)
+        self.plans[node.plan_rule_id].append(node)
 
     # Text
 
-    def _rendered(self, job: Job, block: TextBlock, key: str) -> tuple[str, Sequence[Mapping[str, Any]]]:
-        text, children = block.text, block.children
-        if not text:
-            return "", ()
-        uses = self.claims.uses(key, job, block) if "{" in text else ()
-        if uses:
-            text, inserts = self._inserted(text, uses)
-            children = (*children, *inserts)
-        maker = job.definition.render_text
-        if maker is not None:
-            render = self._renders.get(maker) or self._renderer(maker)
-            text = render(text, block.literals, key)
-            if not isinstance(text, str):
-                raise source_invalid(
-                    f"The renderer of {job.rule.kind} gave no text.", source_id=job.rule.kind
-                )
-        return text, children
-
-    def _inserted(self, text: str, uses: Sequence[Use]) -> tuple[str, list[Mapping[str, Any]]]:
-        """The text with the blocks that its macros stand for, as their sources wrote them."""
+    def _inserted(self, job: Job, block: TextBlock, key: str) -> tuple[str, tuple[Mapping[str, Any], ...]]:
+        """The text with the blocks that its macros stand for, as their sources wrote them; its children."""
+        uses = self.claims.uses(key, job, block)
+        if not uses:
+            return block.text, block.children
         out, at = [], 0
         children: list[Mapping[str, Any]] = []
         for use in uses:
-            out.append(text[at : use.start])
+            out.append(block.text[at : use.start])
             at = use.end
             if self.claims.expands(use.macro):
-                block = use.macro.block
-                self._room -= len(block.text)
+                inner = use.macro.block
+                self._room -= len(inner.text)
                 if self._room < 0:  # a short text may name a long one very often
                     raise too_large(MAX_BYTES - self._room, MAX_BYTES)
-                out.append(block.text)
+                out.append(inner.text)
                 children.append(
                     {
-                        "name": block.name or block.id,
+                        "name": inner.name or inner.id,
                         "lockReason": f"macro:{use.name}",
-                        "text": block.text,
-                        "resourceId": block.resource_id,
+                        "text": inner.text,
+                        "resourceId": inner.resource_id,
                     }
                 )
-        return "".join([*out, text[at:]]), children
+        return "".join([*out, block.text[at:]]), (*block.children, *children)
 
-    def _renderer(self, maker: Any) -> Render:
+    def _render(self, job: Job) -> Render | None:
         """The renderer of this assembly; sources that share one share its variables."""
-        self._renders[maker] = maker(self._resolution.context, self._remarks.add)
-        return self._renders[maker]
+        maker = job.definition.render_text
+        if maker is not None and maker not in self._renders:
+            self._renders[maker] = maker(self._resolution.context, self._remarks.add)
+        return None if maker is None else self._renders[maker]

@@ -11,7 +11,16 @@ from typing import Any
 from engine.codec import JsonObject
 from engine.errors import AssemblyError
 
-__all__ = ["Remarks", "document_invalid", "note", "refuse", "source_invalid", "too_large", "unsupported"]
+__all__ = [
+    "Remarks",
+    "document_invalid",
+    "is_first",
+    "note",
+    "refuse",
+    "source_invalid",
+    "too_large",
+    "unsupported",
+]
 
 
 def note(code: str, **facts: Any) -> JsonObject:
@@ -27,6 +36,11 @@ def refuse(code: str, message: str, *, status: int = 409, **facts: Any) -> Assem
 def document_invalid(message: str, **facts: Any) -> AssemblyError:
     """A strategy document that cannot be read."""
     return AssemblyError(message, code="STRATEGY_INVALID", status=400, **facts)
+
+
+def is_first(version: object) -> bool:
+    """Whether a document says that it is of version 1; `true` is equal to 1 here, and not in JSON."""
+    return version == 1 and not isinstance(version, bool)
 
 
 def source_invalid(
@@ -60,4 +74,4 @@ class Remarks:
 
     def add(self, code: str, **facts: Any) -> None:
         """Remark something."""
-        self.list.append(note(code, **facts))
+        self.list.append({"code": code, **facts})

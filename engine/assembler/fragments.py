@@ -6,6 +6,7 @@ Source: assembler spec 7.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from engine.assembler.history_policy import Fragment
 __all__ = ["Cut", "passages", "utf16_offset", "without"]
 
 _FENCES = ("```", "~~~")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+"""A line of a message ends with a line feed; Python's own lines end with a dozen more characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def _lines(text: str, fragment: Fragment) -> list[tuple[bool, int, int]]:
     """(whether it opens, start, end) of each line that is a delimiter, outside code fences."""
     marks: list[tuple[bool, int, int]] = []
     at, fence = 0, ""
-    for line in text.splitlines(keepends=True):
+    for line in _LINE.findall(text):
         bare = line.strip()
         if bare[:3] in _FENCES and (not fence or bare[:3] == fence):
             fence = "" if fence else bare[:3]

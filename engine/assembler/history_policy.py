@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NoReturn, TypeAlias, cast
 
-from engine.assembler.faults import refuse
+from engine.assembler.faults import is_first, refuse
 from engine.codec import canonical, digest, dumps
 from engine.session import Message
 
@@ -104,7 +104,7 @@ def read_policy(value: object) -> HistoryPolicy:
     """The policy of a document. Raises AssemblyError HISTORY_POLICY_INVALID."""
     if not isinstance(value, Mapping) or set(value) - _FIELDS:
         _invalid("The history policy has fields that are not known.")
-    if value.get("version") != 1 or not isinstance(value.get("enabled"), bool):
+    if not is_first(value.get("version")) or not isinstance(value.get("enabled"), bool):
         _invalid("A history policy has the version 1 and is enabled or not.")
     types = value.get("contentTypes")
     if not isinstance(types, Mapping) or set(types) != set(_TYPES):
@@ -232,9 +232,11 @@ def tombstone_source(message: Message, policy: HistoryPolicy) -> dict[str, Any]:
 
 
 def is_tombstone(message: Message) -> bool:
-    """Whether it stands for a message that was left out."""
+    """Whether it stands for a message that was left out, and has it."""
     source = message.get("source", {})
-    return bool(source.get("kind") == TOMBSTONE_KIND and source.get("form") == "tombstone")
+    if source.get("kind") != TOMBSTONE_KIND or source.get("form") != "tombstone":
+        return False
+    return isinstance(source.get("original"), Mapping)
 
 
 def _kind(message: Message) -> str:

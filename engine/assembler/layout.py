@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from engine.assembler.faults import document_invalid
+from engine.assembler.faults import document_invalid, is_first
 
 __all__ = ["AUTOMATIC", "SOURCE_ID", "Anchor", "Layout", "Override", "SavedPosition", "read_layout"]
 
@@ -114,7 +114,7 @@ def read_layout(value: object) -> Layout | None:
     """The layout of a document; None when it has none. Raises AssemblyError STRATEGY_INVALID."""
     if value is None:
         return None
-    if not isinstance(value, Mapping) or value.get("version") != 1 or isinstance(value["version"], bool):
+    if not isinstance(value, Mapping) or not is_first(value.get("version")):
         raise document_invalid("The layout is not one of version 1.")
     return Layout(
         source=cast("Any", _one_of(value, "source", ("manual", "preset-slots"))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from engine.assembler.arrangement import HISTORY, INPUT, NATIVE_SYSTEM
@@ -24,7 +25,7 @@ class NodeMessage:
         self._text = text
         self.node_id = node_id
         self.native = native
-        self._id: str | None = native["id"] if native is not None else None
+        self._id: str | None = None
 
     @property
     def text(self) -> str:
@@ -37,7 +38,8 @@ class NodeMessage:
     def id(self) -> str:
         """The message's id: the same for the same text of the same node."""
         if self._id is None:
-            self._id = derived_id(self.node_id, self.role, self.text)
+            native = self.native
+            self._id = native["id"] if native else derived_id(self.node_id, self.role, self.text)
         return self._id
 
 
@@ -64,21 +66,29 @@ class Slot:
         }
 
 
+@dataclass(slots=True, eq=False)
 class Node:
     """Mutable while it is placed, handed out only afterwards. `rule` is the rule whose role, depth, retention
-    and delivery hold; `job_rule_id` that of the source which it came from."""
+    and delivery hold; `job_rule_id` that of the source which it came from; `plan_rule_id` that whose place in
+    the list it takes."""
 
-    # Defaults stand in the class: most nodes differ from them in few members, and there are many nodes.
-    name = ""
-    field = ""
+    id: str
+    rule: Rule
+    source_id: str
+    job_rule_id: str
+    plugin_id: str
+    plan_rule_id: str
+    messages: Sequence[NodeMessage] = ()
+    name: str = ""
+    field: str = ""
     resource_id: str | None = None
     stability: str | None = None
-    role = "preserve"
+    role: str = "preserve"
     original_role: str | None = "preserve"
     authored_role: str | None = None
-    native = False
-    entry_roles = False
-    lifetime = "native"
+    native: bool = False
+    entry_roles: bool = False
+    lifetime: str = "native"
     depth: int | None = None
     requested_depth: int | None = None
     order: float = 100
@@ -93,19 +103,14 @@ class Node:
     placement: str | None = None
     delivery: str | None = None
     adjusted_for_tools: bool | None = None
-    retained = False
-    changed = True
-    start = 0
+    retained: bool = False
+    changed: bool = True
+    start: int = 0
 
-    def __init__(self, node_id: str, rule: Rule, source_id: str, job_rule_id: str, plugin_id: str) -> None:
-        self.id = node_id
-        self.rule = rule
-        self.module = rule.kind
-        self.source_id = source_id
-        self.job_rule_id = job_rule_id
-        self.plugin_id = plugin_id
-        self.plan_rule_id = rule.id
-        self.messages: list[NodeMessage] = []
+    @property
+    def module(self) -> str:
+        """The source of the rule that holds."""
+        return self.rule.kind
 
     @property
     def text(self) -> str:
@@ -133,7 +138,7 @@ class Node:
         """Whether it is the program's own system text."""
         return self.native and self.source_id == NATIVE_SYSTEM
 
-    def part(self, offset: int, messages: list[NodeMessage]) -> Node:
+    def part(self, offset: int, messages: Sequence[NodeMessage]) -> Node:
         """The rest of a native node, from its message `offset` on."""
         rest = copy(self)
         rest.id = f"{self.id.split(':split:')[0]}:split:{offset}"

@@ -7,7 +7,7 @@ part before it. Recomputed for each request; nothing accumulates. Source: assemb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -68,6 +68,20 @@ class Projection:
     @cached_property
     def _places(self) -> dict[str, int]:
         return {message["id"]: at for at, message in enumerate(self.messages)}
+
+    def reduced(self, messages: Sequence[Message]) -> Projection:
+        """The same for what is left of the messages: some may be gone, or say less than before."""
+        places = {message["id"]: at for at, message in enumerate(messages)}
+        return replace(
+            self,
+            messages=tuple(messages),
+            carriers=tuple(
+                replace(carrier, index=places[carrier.message_id])
+                for carrier in self.carriers
+                if carrier.message_id in places
+            ),
+            carried={given: sent for given, sent in self.carried.items() if sent in places},
+        )
 
     def to_wire(self) -> dict[str, Any]:
         """For the metadata of `request/assembly`."""

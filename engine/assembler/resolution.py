@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engine.assembler.blocks import Block, Output, TextBlock, checked_output
@@ -30,25 +30,52 @@ CONTEXT_SWITCHES: Mapping[str, tuple[str, ...]] = {
 """Rules that only switch official facts on or off, by their exact names; no source stands behind them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Job:
-    """What one source handed in for one rule. `listed` is False for a rule that only a dependency made."""
+    """What one source handed in for one rule, never changed. `listed` is False for a rule that only a
+    dependency made.
+
+    Blocks are known by keys, their identities in this assembly, which are stable from request to request.
+    `free` ones come out by themselves, and not only where a reference names them. In `holding` ones others
+    may stand: they are references, or texts that claim something or name it.
+    """
 
     rule: Rule
     definition: Definition
-    output: Output
     listed: bool
-    by_id: Mapping[str, Block] = field(default_factory=dict)
+    blocks: Mapping[str, Block]
+    free: Mapping[str, Block]
+    holding: Mapping[str, Block]
 
-    def key(self, block: Block) -> str:
-        """The block's identity in this assembly, stable from request to request."""
-        return f"{self.rule.id}:{block.id}"
+    @classmethod
+    def of(cls, rule: Rule, definition: Definition, output: Output, *, listed: bool) -> Job:
+        """A source's answer to a rule."""
+        blocks: dict[str, Block] = {}
+        holding: dict[str, Block] = {}
+        named: set[str] = set()
+        for block in output.blocks:
+            key = f"{rule.id}:{block.id}"
+            blocks[key] = block
+            if not isinstance(block, TextBlock):
+                holding[key] = block
+                continue
+            if block.reference_only:
+                named.add(key)
+            if block.claims or "{" in block.text:
+                holding[key] = block
+        free = {key: block for key, block in blocks.items() if key not in named} if named else blocks
+        return cls(rule, definition, listed, blocks, free, holding)
+
+    def key(self, block_id: str) -> str:
+        """The key of a block of this id."""
+        return f"{self.rule.id}:{block_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
     """A text block that other texts may insert by name."""
 
+    key: str
     job: Job
     block: TextBlock
 
@@ -118,15 +145,15 @@ class _Visit:
             )
         self._check(rule, definition)
         self._open.append(rule.kind)
-        for dependency in definition.dependencies:
-            await self._dependency(dependency)
+        if rule.kind not in self._by_kind:  # else they were asked for with its first rule
+            for dependency in definition.dependencies:
+                if dependency not in self._by_kind and dependency not in self._absent:
+                    await self._dependency(dependency)
         self._open.pop()
         self._done.add(rule.id)
         self._add(rule, definition, await self._ask(rule, definition), listed=listed)
 
     async def _dependency(self, kind: str) -> None:
-        if kind in self._by_kind or kind in self._absent:
-            return
         rules = [rule for rule in self.context.strategy.by_kind.get(kind, ()) if rule.input_mode is None]
         if rules:
             # a rule that is switched off resolves too: it may be referred to
@@ -175,7 +202,7 @@ class _Visit:
         assert call is not None  # checked before
         try:
             answer: Any = call(self.context, rule)
-            if inspect.isawaitable(answer):
+            if not isinstance(answer, Output) and inspect.isawaitable(answer):
                 answer = await self.context.token.race(answer)
                 self.context.token.check()
         except (Cancelled, EngineError):
@@ -187,21 +214,21 @@ class _Visit:
         return checked_output(answer, rule.kind, definition.dependencies)
 
     def _add(self, rule: Rule, definition: Definition, output: Output, *, listed: bool) -> None:
-        job = Job(rule, definition, output, listed, {block.id: block for block in output.blocks})
+        job = Job.of(rule, definition, output, listed=listed)
         self.jobs.append(job)
         if rule.input_mode is None:
             self._by_kind.setdefault(rule.kind, job)
         self._remarks.list += output.diagnostics
         for name, block_id in output.macros.items():
-            block = job.by_id.get(block_id)
-            folded = name.casefold()
+            key, folded = job.key(block_id), name.casefold()
+            block = job.blocks.get(key)
             if not isinstance(block, TextBlock) or folded in self._macros:
                 raise source_invalid(
                     f"The macro {name} of {rule.kind} names no text block, or its name is taken.",
                     "SOURCE_MACRO_INVALID",
                     macro=name,
                 )
-            self._macros[folded] = Macro(job, block)
+            self._macros[folded] = Macro(key, job, block)
 
     def _implicit(self, kind: str, definition: Definition | None) -> Rule:
         """The rule of a source that is only there for others."""

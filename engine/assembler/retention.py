@@ -150,6 +150,7 @@ def _retained_node(
         job.rule.kind,
         job.rule.id,
         job.definition.plugin_id,
+        job.rule.id,
     )
     node.name = record.name
     node.field = record.field or record.node_id

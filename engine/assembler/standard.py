@@ -83,7 +83,7 @@ class StandardOutcome:
     @property
     def system_text(self) -> str:
         """The sections joined by a blank line, empty ones left out."""
-        return "\n\n".join(part.text for part in self.sections if part.text)
+        return _system_text(self.sections)
 
 
 async def deliver_standard(
@@ -113,16 +113,15 @@ async def deliver_standard(
     switches = switched_contexts(strategy, [part.name for part in contexts])
     off = {name for name, stays in switches if not stays}
     planned = [PlannedPart(part.name, part.text) for part in contexts if part.name not in off]
-    outcome = StandardOutcome(
+    return StandardOutcome(
         logical=logical,
         sections=tuple(plan.sections),
         contexts=(*planned, *plan.contexts),
         before_input=tuple(plan.before),
         after_input=tuple(plan.after),
-        reconcile_system=False,
         context_switches=switches,
+        reconcile_system=_stale(request.native, strategy, plan.sections),
     )
-    return replace(outcome, reconcile_system=_stale(request.native, strategy, outcome.system_text))
 
 
 def switched_contexts(strategy: Strategy, names: Sequence[str]) -> tuple[tuple[str, bool], ...]:
@@ -153,7 +152,7 @@ class _Plan:
             elif node.role != "system" and node.delivery != "context":
                 (self.before if early else self.after).append(_pre_step(node))
             else:
-                name = f"{node.plugin_id}:part:{number:04}:{node.module}:{node.field}"
+                name = f"{node.plugin_id}:part:{str(number).zfill(4)}:{node.rule.kind}:{node.field}"
                 parts = self.sections if node.role == "system" else self.contexts
                 parts.append(PlannedPart(name, node.text, node.id))
                 number += 1
@@ -170,12 +169,18 @@ def _pre_step(node: Node) -> PreStep:
     return PreStep(node.text, source, node.id)
 
 
-def _stale(native: Sequence[Message], strategy: Strategy, text: str) -> bool:
+def _stale(native: Sequence[Message], strategy: Strategy, sections: Sequence[PlannedPart]) -> bool:
     """Whether the history holds a system text that the new one does not continue."""
     rule = next(iter(strategy.by_kind.get("native-system", ())), None)
     if not strategy.adaptive and rule is not None and rule.enabled:
         return False
-    systems = [
-        (at, message_text(message)) for at, message in enumerate(native) if message["role"] == "system"
-    ]
-    return any(said != text for _, said in systems) or (strategy.adaptive and any(at for at, _ in systems))
+    systems = [(at, message) for at, message in enumerate(native) if message["role"] == "system"]
+    if not systems:
+        return False
+    text = _system_text(sections)
+    later = strategy.adaptive and any(at for at, _ in systems)
+    return later or any(message_text(message) != text for _, message in systems)
+
+
+def _system_text(sections: Sequence[PlannedPart]) -> str:
+    return "\n\n".join([part.text for part in sections if part.text])

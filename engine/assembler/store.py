@@ -1,12 +1,14 @@
 """The library of strategies and what sessions use, kept in the database.
 
-The rules are those of `selections`; here they are tables, with limits. Assembler spec 5, decision 32.
+The rules are those of `selections`; here they are tables, with limits. Whatever is decided by what was read
+is written only where that still holds, in the same unit: two people at once never undo each other. Assembler
+spec 5, decision 32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.assembler.builtins import DEFAULT_STRATEGY, RESERVED, built_in_strategies
@@ -62,80 +64,109 @@ class AssemblyStore:
 
     async def get(self, owner: str, strategy_id: str) -> KeptStrategy:
         """Raises AssemblyError STRATEGY_NOT_FOUND."""
-        for kept in _built_in():
-            if kept.id == strategy_id:
-                return kept
-        row = await self._store.fetch_one("strategy_get", id=strategy_id)
-        if row is None or row["owner"] != owner:
-            raise refuse("STRATEGY_NOT_FOUND", "There is no such strategy.", status=404)
-        return _kept(row)
+        return (await self._found(owner, strategy_id))[0]
 
-    async def create(self, owner: str, strategy: Strategy, by: str) -> KeptStrategy:
-        """Keep a new one; nothing uses it yet.
+    async def create(
+        self, owner: str, strategy: Strategy, by: str, *, beside: Sequence[Write] = ()
+    ) -> KeptStrategy:
+        """Keep a new one; nothing uses it yet. `beside` is written in the same unit.
 
         Raises AssemblyError STRATEGY_TOO_LARGE, or STRATEGY_LIMIT_REACHED when there is no room.
         """
-        document = _document(strategy)
-        params = {
-            "id": new_id("st"),
-            "owner": owner,
-            "name": strategy.name,
-            "document": document,
-            "size": len(document),
-            "by": by,
-            "at": self._clock(),
-            "max_count": MAX_STRATEGIES,
-            "max_bytes": MAX_BYTES,
-        }
-        try:
-            await self._store.commit(Write("strategy_insert", params, expect=1))
-        except Conflict:
-            raise _full() from None
-        return await self.get(owner, str(params["id"]))
-
-    async def change(self, owner: str, strategy_id: str, strategy: Strategy) -> KeptStrategy:
-        """Another document under the same id. Raises as `create` and `get`, and STRATEGY_READ_ONLY."""
-        await self._own(owner, strategy_id)
-        document = _document(strategy)
+        document, at = _document(strategy), self._clock()
+        strategy_id = new_id("st")
         params = {
             "id": strategy_id,
             "owner": owner,
             "name": strategy.name,
             "document": document,
             "size": len(document),
-            "at": self._clock(),
+            "by": by,
+            "at": at,
+            "max_count": MAX_STRATEGIES,
             "max_bytes": MAX_BYTES,
         }
         try:
-            await self._store.commit(Write("strategy_change", params, expect=1))
-        except Conflict:
+            await self._store.commit(Write("strategy_insert", params, expect=1), *beside)
+        except Conflict as conflict:
+            if conflict.data.get("query") != "strategy_insert":
+                raise
             raise _full() from None
-        return await self.get(owner, strategy_id)
+        return KeptStrategy(strategy_id, strategy, owner, by, at, at)
 
-    async def delete(self, owner: str, strategy_id: str) -> None:
-        """Raises AssemblyError STRATEGY_READ_ONLY, _NOT_FOUND, or _IN_USE while a session uses it."""
-        await self._own(owner, strategy_id)
-        try:
-            await self._store.commit(Write("strategy_delete", {"id": strategy_id, "owner": owner}, expect=1))
-        except Conflict:
-            raise refuse("STRATEGY_IN_USE", "A session uses this strategy.") from None
+    async def change(
+        self,
+        owner: str,
+        strategy_id: str,
+        strategy: Strategy,
+        *,
+        expected: str,
+        beside: Sequence[Write] = (),
+    ) -> KeptStrategy:
+        """Another document under the same id, if its revision is `expected` still. `beside` is written in the
+        same unit.
+
+        Raises Conflict STRATEGY_CHANGED when it is another by now: nothing is written then. Also as `create`
+        and `get`, and STRATEGY_READ_ONLY.
+        """
+        document, at = _document(strategy), self._clock()
+        params = {
+            "id": strategy_id,
+            "owner": owner,
+            "name": strategy.name,
+            "document": document,
+            "size": len(document),
+            "at": at,
+            "max_bytes": MAX_BYTES,
+        }
+        changing = Write("strategy_change", params, expect=1)
+        while True:
+            row = await self._own(owner, strategy_id, expected)
+            if await self._unless_moved(owner, row, changing, *beside):
+                return replace(_kept(row), strategy=strategy, updated_at=at)
+
+    async def delete(self, owner: str, strategy_id: str, *, expected: str | None = None) -> None:
+        """Delete one, if its revision is `expected` still (None: whatever it is).
+
+        Raises AssemblyError STRATEGY_READ_ONLY, _NOT_FOUND, or _IN_USE while a session uses it; Conflict
+        STRATEGY_CHANGED.
+        """
+        while True:
+            row = await self._own(owner, strategy_id, expected)
+            gone = Write("strategy_delete", {"id": strategy_id, "owner": owner}, expect=1)
+            if await self._unless_moved(owner, row, gone):
+                return
 
     # -- what sessions use -----------------------------------------------------------------------
 
     async def apply(
-        self, owner: str, session_id: str, strategy_id: str | None, *, running: bool = False
+        self,
+        owner: str,
+        session_id: str,
+        strategy_id: str | None,
+        *,
+        running: bool = False,
+        expected: str | None = None,
+        check: Callable[[Strategy], None] | None = None,
     ) -> Applied | None:
-        """Let a session use a strategy as it is now, or explicitly none.
+        """Let a session use a strategy as it is now, or explicitly none. What is used is what `check` has let
+        pass, also when somebody changes it meanwhile.
 
-        Raises AssemblyError STRATEGY_RUNNING while its agent runs, STRATEGY_NOT_FOUND.
+        Raises AssemblyError STRATEGY_RUNNING while its agent runs, STRATEGY_NOT_FOUND, and what `check`
+        raises; Conflict STRATEGY_CHANGED when its revision is not `expected`.
         """
         if running:
             raise refuse("STRATEGY_RUNNING", "The story is being written to; try again when it rests.")
-        applied = None
-        if strategy_id is not None:
-            applied = Applied(strategy_id, (await self.get(owner, strategy_id)).strategy)
-        await self._store.commit(self.applying(session_id, applied))
-        return applied
+        while True:
+            kept, row = (None, None) if strategy_id is None else await self._found(owner, strategy_id)
+            if kept is not None and expected is not None and kept.strategy.revision != expected:
+                raise _changed()
+            if kept is not None and check is not None:
+                check(kept.strategy)
+            applied = Applied(kept.id, kept.strategy) if kept is not None else None
+            write = Write("applied_strategy_set", self._params(session_id, applied), expect=1)
+            if await self._unless_moved(owner, row, write):
+                return applied
 
     async def selection(self, session_id: str, *, mode: Mode = "play") -> Applied | None:
         """What a session uses. One that was never told anything uses the default of its mode."""
@@ -144,18 +175,21 @@ class AssemblyStore:
             return (
                 Applied(DEFAULT_STRATEGY, built_in_strategies()[DEFAULT_STRATEGY]) if mode == "play" else None
             )
-        if row is None or row["strategy_id"] is None:
+        if row["strategy_id"] is None:
             return None
         return Applied(row["strategy_id"], strategy_from_bytes(row["document"]))
 
     async def inherit(self, parent_id: str, child_id: str, *, mode: Mode = "play") -> None:
         """Give a child session what its parent uses, unless something was said of it already."""
-        applied = await self.selection(parent_id, mode=mode)
-        await self._store.commit(Write("applied_strategy_inherit", self._params(child_id, applied)))
-
-    def applying(self, session_id: str, applied: Applied | None) -> Write:
-        """The write of `apply`, for a caller that has more to change in the same unit."""
-        return Write("applied_strategy_set", self._params(session_id, applied), expect=1)
+        default = DEFAULT_STRATEGY if mode == "play" else None
+        params = {
+            "session_id": child_id,
+            "parent_id": parent_id,
+            "default_id": default,
+            "default_document": built_in_strategies()[default].to_bytes() if default is not None else None,
+            "at": self._clock(),
+        }
+        await self._store.commit(Write("applied_strategy_inherit", params))
 
     def _params(self, session_id: str, applied: Applied | None) -> dict[str, object]:
         return {
@@ -165,10 +199,46 @@ class AssemblyStore:
             "at": self._clock(),
         }
 
-    async def _own(self, owner: str, strategy_id: str) -> None:
+    async def _own(self, owner: str, strategy_id: str, expected: str | None) -> Row:
         if strategy_id.startswith(RESERVED):
             raise refuse("STRATEGY_READ_ONLY", "Copy a built-in strategy to change it.", status=400)
-        await self.get(owner, strategy_id)
+        kept, row = await self._found(owner, strategy_id)
+        assert row is not None  # only a built-in one has none
+        if expected is not None and kept.strategy.revision != expected:
+            raise _changed()
+        return row
+
+    async def _found(self, owner: str, strategy_id: str) -> tuple[KeptStrategy, Row | None]:
+        """A strategy, and the row that it was read from unless it is built in."""
+        for kept in _built_in():
+            if kept.id == strategy_id:
+                return kept, None
+        row = await self._store.fetch_one("strategy_get", id=strategy_id)
+        if row is None or row["owner"] != owner:
+            raise refuse("STRATEGY_NOT_FOUND", "There is no such strategy.", status=404)
+        return _kept(row), row
+
+    async def _unless_moved(self, owner: str, row: Row | None, *writes: Write) -> bool:
+        """Write in one unit with the proof that the strategy is still what was read; whether it was.
+
+        Raises STRATEGY_LIMIT_REACHED or STRATEGY_IN_USE where one of these is why nothing was written.
+        """
+        unit = list(writes)
+        if row is not None:
+            same = {"id": row["id"], "owner": owner, "document": row["document"]}
+            unit.insert(0, Write("strategy_same", same, expect=1))
+        try:
+            await self._store.commit(*unit)
+        except Conflict as conflict:
+            match conflict.data.get("query"):
+                case "strategy_same":
+                    return False
+                case "strategy_change":
+                    raise _full() from None
+                case "strategy_delete":
+                    raise refuse("STRATEGY_IN_USE", "A session uses this strategy.") from None
+            raise
+        return True
 
 
 def _built_in() -> list[KeptStrategy]:
@@ -197,6 +267,10 @@ def _document(strategy: Strategy) -> bytes:
             most=MAX_DOCUMENT,
         )
     return document
+
+
+def _changed() -> Conflict:
+    return Conflict("Somebody saved another version of the strategy meanwhile.", code="STRATEGY_CHANGED")
 
 
 def _full() -> Exception:

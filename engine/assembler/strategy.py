@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from engine.assembler.faults import document_invalid
+from engine.assembler.faults import document_invalid, is_first
 from engine.assembler.history_policy import HistoryPolicy, read_policy
 from engine.assembler.layout import SOURCE_ID, Layout, read_layout
 from engine.codec import digest, dumps, loads
+from engine.macros.numerals import BLANK
 
 __all__ = [
     "FORMAT",
@@ -37,6 +38,7 @@ MAX_TEXT: Final = 524_288
 """Characters of a rule's own text."""
 
 _MAX_NAME = 200
+_MARK = b"\xef\xbb\xbf"  # U+FEFF as UTF-8
 _RULE_ID = re.compile(r"[A-Za-z0-9_-]{1,80}", re.ASCII)
 _AUTHORED = ("custom", "dsh.text")
 """Kinds whose text a person writes into the rule: they have no role of their own to preserve."""
@@ -168,10 +170,10 @@ class Strategy:
 
 def read_strategy(value: object) -> Strategy:
     """Normalise a document. Unknown fields are dropped. Raises AssemblyError STRATEGY_INVALID."""
-    if not isinstance(value, Mapping) or value.get("format") != FORMAT or value.get("version") != 1:
+    if not isinstance(value, Mapping) or value.get("format") != FORMAT or not is_first(value.get("version")):
         raise document_invalid("This is no strategy of a version that is known here.")
     name = value.get("name")
-    name = name.strip() if isinstance(name, str) else ""
+    name = name.strip(BLANK) if isinstance(name, str) else ""
     if not name or len(name) > _MAX_NAME:
         raise document_invalid(f"A strategy has a name of at most {_MAX_NAME} characters.")
     backend = value.get("backend")
@@ -184,7 +186,7 @@ def read_strategy(value: object) -> Strategy:
     elif placement not in _PLACEMENTS:
         placement = "modules"
     policy = value.get("historyPolicy")
-    return Strategy(
+    strategy = Strategy(
         name=name,
         rules=_rules(value.get("rules")),
         backend=backend,
@@ -192,12 +194,18 @@ def read_strategy(value: object) -> Strategy:
         layout=layout,
         history_policy=None if policy is None else read_policy(policy),
     )
+    try:
+        strategy.to_bytes()
+    except TypeError:  # half of a surrogate pair, which no UTF-8 can say
+        raise document_invalid("A strategy holds a character that cannot be written.") from None
+    return strategy
 
 
 def strategy_from_bytes(data: bytes | str) -> Strategy:
     """A strategy out of a file. Raises AssemblyError STRATEGY_INVALID."""
     try:
-        value = loads(data)
+        # editors of one system put a mark in front of what they save
+        value = loads(data.removeprefix("\ufeff") if isinstance(data, str) else data.removeprefix(_MARK))
     except ValueError:
         raise document_invalid("This file is not JSON.") from None
     return read_strategy(value)

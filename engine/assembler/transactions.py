@@ -45,8 +45,8 @@ def check_transactions(messages: Iterable[Message | None]) -> None:
     """Raises AssemblyError TOOL_TRANSACTION_BROKEN unless all results follow their calls at once."""
     opened: set[str] = set()
     for message in messages:
-        result = result_of(message) if message is not None else None
         if opened:
+            result = result_of(message) if message is not None else None
             if result not in opened:
                 raise _broken("Something stands between a tool call and its results.")
             opened.discard(result)

@@ -70,6 +70,8 @@ def _input(context: SourceContext, rule: Rule) -> Output:
 def _system(context: SourceContext, rule: Rule) -> Output:
     """One block for each system message. One that follows a message that comes out keeps its place there, by
     a depth, however the modules are moved."""
+    if all(message["role"] != "system" for message in context.native):
+        return Output()
     included = _included(context)
     left = total = sum(included(message) for message in context.native)
     blocks: list[NativeBlock] = []

@@ -6,6 +6,7 @@ One parser for presets and for what people write into a strategy. Source: assemb
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from engine.assembler.blocks import Block, ReferenceBlock, TextBlock
@@ -45,7 +46,7 @@ def split_text(block: TextBlock) -> list[Block]:
         end = place.start() if place is not None else len(block.text)
         if end > at:
             # what the text claims it claims once
-            blocks.append(block._replace(id=f"{block.id}:text:{at}", text=block.text[at:end], claims=claims))
+            blocks.append(replace(block, id=f"{block.id}:text:{at}", text=block.text[at:end], claims=claims))
             claims = ()
         if place is not None:
             blocks += references(place[1], f"{block.id}:{at}", block.role)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -9,11 +10,14 @@ from typing import Any, Final
 from engine.assembler.definition import Render
 from engine.assembler.request import SourceContext
 from engine.macros import Authored, MacroContext, Variables, evaluate
+from engine.macros.evaluation import MAX_OUTPUT
 from engine.macros.numerals import BLANK
 from engine.session import message_text
 
 __all__ = ["story_renderer"]
 
+_ALONE: Final = re.compile(r"\{\{\s*([a-z][\w-]*)\s*\}\}", re.ASCII | re.IGNORECASE)
+_MARKS: Final = re.compile(r"[{}<\\]")
 _UNANSWERED: Final = "MACRO_VALUE"
 """A macro that is known but cannot say anything here, as one of a chat's dates."""
 
@@ -23,15 +27,19 @@ def story_renderer(context: SourceContext, remark: Callable[..., None]) -> Rende
     macros = _macros(context)
     given = context.assets.variables
     variables = given if given is not None else Variables()
+    common = _folded(macros.literals)
     names = {"{{user}}": macros.user, "{{char}}": macros.char}
-    plain_names = not any(mark in name for name in names.values() for mark in "{}<\\")
+    if {"user", "char"} & {*common, *_folded(macros.extra)} or _MARKS.search("".join(names.values())):
+        names = {}  # they are other macros here, or what they stand for is to be looked at
 
     def render(text: str, literals: Mapping[str, str], node_id: str) -> str:
-        if not literals and plain_names:
-            plain = _named(text, names)
-            if plain is not None:
-                return plain
-        here = replace(macros, literals={**macros.literals, **literals}) if literals else macros
+        # single characters are found ten times as fast as pairs, and most texts have none of these
+        if "{" not in text and "}" not in text and "<" not in text:
+            return text.strip(BLANK)
+        short = _literal(text, literals) if literals else _named(text, names)
+        if short is not None:
+            return short
+        here = replace(macros, literals={**common, **_folded(literals)}) if literals else macros
         expansion = evaluate(Authored(text), here, variables=variables, profile="assembly")
         silent = {found.name for found in expansion.notes if found.code == _UNANSWERED}
         for name in sorted(expansion.unknown | silent):
@@ -41,19 +49,31 @@ def story_renderer(context: SourceContext, remark: Callable[..., None]) -> Rende
     return render
 
 
+def _folded(texts: Mapping[str, str]) -> dict[str, str]:
+    """By the names as the macro engine compares them."""
+    return {name.strip(BLANK).lower(): text for name, text in texts.items()}
+
+
+def _literal(text: str, literals: Mapping[str, str]) -> str | None:
+    """The value, when the text is its one literal and no more, as lore that was expanded when it woke; None
+    when only the macro engine can tell."""
+    alone = _ALONE.fullmatch(text) if len(literals) == 1 else None
+    value = literals.get(alone[1]) if alone is not None else None
+    return value.strip(BLANK) if value is not None and len(value) <= MAX_OUTPUT else None
+
+
 def _named(text: str, names: Mapping[str, str]) -> str | None:
     """The text when it holds no macro but the two names; None when only the macro engine can tell."""
-    # single characters are found ten times as fast as pairs, and most texts have none of these
-    if "<" in text:
+    if not names or "<" in text or "\\" in text:
         return None
-    if "{" in text or "}" in text:
-        if "\\" in text or "{{{" in text or "}}}" in text:
-            return None
-        for macro, name in names.items():
-            text = text.replace(macro, name)
-        if "{{" in text or "}}" in text:
-            return None
-    return text.strip(BLANK)
+    plain = text
+    for macro, name in names.items():
+        plain = plain.replace(macro, name)
+    # a single brace is only a brace, unless it stood beside one of the macros
+    left = "{" in plain or "}" in plain
+    if left and ("{{" in plain or "}}" in plain or "{{{" in text or "}}}" in text):
+        return None
+    return plain.strip(BLANK)
 
 
 def _macros(context: SourceContext) -> MacroContext:

@@ -241,34 +241,39 @@ def _lore(context: SourceContext, rule: Rule) -> Output:
     remarks: list[JsonObject] = []
     for entry in context.assets.lore:
         group, position = _group(entry, there)
-        anchor = _ANCHORS.get(entry.position)
-        if anchored and anchor is not None and anchor not in there:
+        if anchored and position in _ANCHORS and group != position:
             remarks.append(
                 note(
                     "WORLD_BOOK_SLOT_MISSING",
                     name=entry.name or entry.id,
-                    position=entry.position,
-                    anchor=anchor,
+                    position=position,
+                    anchor=_ANCHORS[position],
                 )
             )
-        deep = entry.position == "at_depth"
-        name = f"worldbook:{entry.id}"
-        blocks.append(
-            TextBlock(
-                name,
-                entry.content,
-                role=entry.role,
-                name=entry.name or name,
-                depth=(_LORE_DEPTH if entry.depth is None else entry.depth) if deep else None,
-                order=entry.order,
-                group=group,
-                position_id=position,
-                resource_id=entry.resource_id,
-                field=entry.id,
-                literals=entry.literals,
-            )
-        )
+        depth = None
+        if position == "depth":
+            depth = _LORE_DEPTH if entry.depth is None else entry.depth
+        blocks.append(_entry(entry, group, position, depth))
     return Output(tuple(blocks), diagnostics=tuple(remarks))
+
+
+def _entry(entry: LoreAsset, group: str, position: str, depth: int | None) -> TextBlock:
+    # by position: there are hundreds of entries, and arguments by name take a class twice as long
+    stability = None
+    return TextBlock(
+        f"worldbook:{entry.id}",
+        entry.content,
+        entry.role,
+        entry.name or f"worldbook:{entry.id}",
+        depth,
+        entry.order,
+        group,
+        position,
+        stability,
+        entry.resource_id,
+        entry.id,
+        entry.literals,
+    )
 
 
 _LORE_DEPTH = 4  # SillyTavern's, for an entry at a depth that says none

@@ -65,10 +65,17 @@ def definition(given: Mapping[str, Any]) -> Definition:
         calls["resolve"] = lambda _, __: given["output"]
     if "throws" in given:
         calls["resolve"] = lambda _, __: _raise(given["throws"])
-    callbacks = {"resolve": "resolve", "parseText": "parse_text"}
+    callbacks: dict[str, tuple[str, Any]] = {
+        "resolve": ("resolve", lambda _, __: {"blocks": []}),
+        "parseText": ("parse_text", lambda _, __: {"blocks": []}),
+        "moduleAvailable": ("module_available", lambda _: True),
+        "validateResolved": ("validate_resolved", lambda _: None),
+        "renderText": ("render_text", lambda _, __: lambda text, ___, ____: text),
+    }
     if not calls:
         for name in given.get("callbacks", ["resolve"]):
-            calls[callbacks[name]] = lambda _, __: {"blocks": []}
+            argument, call = callbacks[name]
+            calls[argument] = call
     fields = {
         "id": "id",
         "pluginId": "plugin_id",
@@ -82,26 +89,41 @@ def definition(given: Mapping[str, Any]) -> Definition:
         "depth": "depth",
         "ownsSlots": "owns_slots",
         "supportsModule": "supports_module",
+        "textParserAliasFor": "text_parser_alias_for",
+        "contentGuide": "content_guide",
         "generationRequiresPlugin": "generation_requires_plugin",
     }
     arguments = {python: given[wire] for wire, python in fields.items() if wire in given}
-    if "positions" in given:
+    if isinstance(given.get("positions"), list):
         arguments["positions"] = [position(item) for item in given["positions"]]
+    elif "positions" in given:
+        arguments["positions"] = given["positions"]
     return Definition(**{"id": "", "plugin_id": "", "name": ""} | arguments, **calls)
 
 
-def position(given: Mapping[str, Any]) -> Position:
-    match, anchor = given.get("match", {}), given.get("anchor")
+def position(given: Any) -> Any:
+    """A position; what is none is handed on as it is, to be refused."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("match", {}), Mapping):
+        return given
+    match, anchor, note = given.get("match", {}), given.get("anchor"), given.get("note")
+    if isinstance(anchor, Mapping):
+        fields = anchor.get("fields")
+        anchor = PositionAnchor(anchor.get("sourceId", ""), anchor.get("side", ""), _tuple(fields))
     return Position(
         given.get("id", ""),
-        tuple(given.get("name", ())),
+        _tuple(given.get("name", ())),
         field=match.get("field"),
         group=match.get("group"),
         depth=match.get("depth", False),
-        anchor=None
-        if anchor is None
-        else PositionAnchor(anchor["sourceId"], anchor["side"], tuple(anchor.get("fields", ())) or None),
+        anchor=anchor,
+        macros=_tuple(given.get("macros", ())),
+        configurable=given.get("configurable", True),
+        note=_tuple(note),
     )
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def assets(given: Mapping[str, Any]) -> Assets:

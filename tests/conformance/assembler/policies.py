@@ -18,7 +18,8 @@ def run(vector: Vector) -> None:
 def _filter(given: Mapping[str, Any]) -> dict[str, Any]:
     seqs = {}
     for event in given["events"]:
-        message = event["data"].get("message", event["data"])
+        data = event.get("data") or {}
+        message = data.get("message", data)
         if "id" in message:
             seqs[message["id"]] = event["seq"]
     safety = given.get("reasoningSafety", {})

@@ -68,7 +68,7 @@ def _story(body: dict[str, Any]) -> Story:
         type=context.get("type") or "normal",
         lore_before=context.get("worldInfoBefore") or "",
         lore_after=context.get("worldInfoAfter") or "",
-        extensions=tuple(_extension(key, given) for key, given in context["extensionPrompts"].items()),
+        extensions=tuple(_extension(key, given) for key, given in context.get("extensionPrompts", {}).items()),
         system_prompt=context.get("systemPromptOverride") or "",
         post_history=context.get("jailbreakPromptOverride") or "",
         persona_in_prompt=power.get("persona_description_position", _IN_PROMPT) == _IN_PROMPT,
@@ -102,7 +102,7 @@ def _line(message: dict[str, Any]) -> ChatLine:
         message.get("name", ""),
         message["mes"],
         is_user=bool(message.get("is_user")),
-        narrator=message.get("extra", {}).get("type") == "narrator",
+        narrator=(message.get("extra") or {}).get("type") == "narrator",
         labelled=bool(message.get("force_avatar")),
         hidden=bool(message.get("is_system")),
     )

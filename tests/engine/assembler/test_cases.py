@@ -597,6 +597,18 @@ async def test_54_a_macro_needs_a_declaration_and_takes_its_block_along() -> Non
     await refused("SOURCE_MACRO_INVALID", advanced(request(), how, b, twin))
 
 
+async def test_54_of_two_texts_that_name_each_other_the_first_comes_out_with_the_other_in_it() -> None:
+    given = request(
+        preset=preset(), character=card(description="D {{personality}}", personality="P {{description}}")
+    )
+    assert read(await standard(given, ROLES)) == ["system:D P", "[OLD]", "[NOW]"]
+    claiming = [
+        block("a", "A", claims=[{"sourceId": "v.a", "blockId": "b"}]),
+        block("b", "B", claims=[{"sourceId": "v.a", "blockId": "a"}]),
+    ]
+    assert read(await advanced(request(), OPEN, source("v.a", *claiming))) == ["system:A", "[OLD]", "[NOW]"]
+
+
 async def test_55_circles_and_undeclared_references_are_refused() -> None:
     a = source("v.a", block("a", "A"), dependencies=("v.b",))
     b = source("v.b", block("b", "B"), dependencies=("v.a",))

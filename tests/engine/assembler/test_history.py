@@ -203,6 +203,7 @@ LITERAL = Fragment("g", "model", "<P>", "</P>", "literal")
         (LINES, "```\n<P>\nx\n</P>\n```", "```\n<P>\nx\n</P>\n```", []),
         (LINES, "<P>\nx", "<P>\nx", ["UNCLOSED_FRAGMENT"]),
         (LINES, "<P>\n<P>\n</P>\n</P>", "<P>\n<P>\n</P>\n</P>", ["AMBIGUOUS_FRAGMENT"]),
+        (LINES, "a\u2028<P>\x0cb\n<P>\r\nx\r\n</P>\r\nc", "a\u2028<P>\x0cb\nc", []),
         (LITERAL, "a<P>x</P>b<P>y</P>", "ab", []),
         (LITERAL, "a</P>b", "a</P>b", ["AMBIGUOUS_FRAGMENT"]),
     ],

@@ -42,6 +42,7 @@ from tests.engine.assembler.stage import (
     request,
     result,
     said,
+    source,
     standard,
     strategy,
     system,
@@ -172,6 +173,25 @@ async def test_the_conversation_cannot_be_dragged() -> None:
     assert codes(outcome) == ["POSITION_CONFLICT"]
 
 
+async def test_dragging_the_conversation_is_not_silently_forgotten_in_the_standard_back_end() -> None:
+    how = laid_out(SLOTS, positions=[saved("history", "content", anchor="end")])
+    outcome = await standard(request(preset=preset(marker("chatHistory"))), how)
+    assert read(outcome) == ["[OLD]", "[NOW]"]
+    assert codes(outcome) == ["POSITION_CONFLICT"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+async def test_a_dragged_text_goes_beside_the_conversation_as_its_neighbour_in_the_layout(
+    enabled: bool,
+) -> None:
+    neighbour = saved("input", "content", placement="source", enabled=enabled)
+    how = laid_out(SLOTS, positions=[saved("worldbook", "before"), neighbour])
+    given = request(preset=preset(text("a", "A"), marker("chatHistory")), lore=BOOK)
+    assert read(await standard(given, how)) == [
+        "system:A", "system:AFTER", "[OLD]", "user:BEFORE", "[NOW]",
+    ]  # fmt: skip
+
+
 async def test_a_position_that_is_off_takes_its_text_out_of_slots_and_macros() -> None:
     off = saved("character", "description", placement="source", enabled=False)
     prompts = preset(text("main", "T {{description}}"), marker("charDescription"), marker("chatHistory"))
@@ -192,6 +212,14 @@ async def test_a_position_without_an_anchor_goes_beside_its_neighbours_in_the_la
     outcome = await advanced(given, laid_out(ST, positions=behind, priority=None))
     texts = [line for line in read(outcome) if line.startswith("system")]
     assert texts == ["system:C", "system:AFTER", "system:P", "system:S", "system:BEFORE"]
+
+
+async def test_messages_that_a_source_takes_stand_at_the_depth_of_its_rule_unless_they_say_one() -> None:
+    taking = {"type": "native", "id": "n", "messageIds": ["NOW"]}
+    how = strategy("history", {"id": "v", "kind": "v.a", "depth": 1})
+    assert read(await advanced(request(), how, source("v.a", taking))) == ["[NOW]", "[OLD]"]
+    last = {**taking, "depth": 0}
+    assert read(await advanced(request(), how, source("v.a", last))) == ["[OLD]", "[NOW]"]
 
 
 async def test_depths_are_lost_to_the_list_but_not_without_a_priority() -> None:
@@ -249,6 +277,10 @@ async def test_a_record_is_json_and_the_next_request_goes_on_from_it() -> None:
     outcome = await advanced(again, how)
     assert read(outcome) == ["[OLD]", "[NOW]", "system:HOTEL", "[a]"]
     assert read_metadata({"owner": "somebody"}).retained == ()
+    # as the program that this one follows writes them: whole messages, and no text of their own
+    theirs = {"id": "x", "ruleId": "a", "hash": "0", "messages": [], "afterId": None, "nativeAfterId": None}
+    foreign = {"owner": "pmp-dsh-tavern", "strategy": {"revision": "r"}, "snapshots": [theirs]}
+    assert read_metadata(foreign) == read_metadata({"owner": "dsh-prompt-assembler"}) == read_metadata(None)
     assert read_metadata(None).revision is None
 
 

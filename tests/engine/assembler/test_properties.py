@@ -24,10 +24,13 @@ from engine.assembler import (
     read_strategy,
     resolve_sources,
 )
+from engine.assembler.checks import added_bytes
+from engine.assembler.node import NodeMessage
 from engine.assembler.request import SourceContext
 from engine.assembler.sources.renderer import story_renderer
 from engine.assembler.transactions import check_transactions
 from engine.cancel import CancelToken
+from engine.codec import dumps
 from engine.errors import AssemblyError
 from engine.macros import Authored, MacroContext, evaluate
 from engine.session import Message, thaw
@@ -257,13 +260,60 @@ PIECES = st.lists(
 
 
 @settings(max_examples=500, deadline=None)
-@given(PIECES, st.sampled_from(["Ada", "{A}", "A\\", "<b>"]))
-def test_the_short_way_of_the_renderer_is_the_macro_engines(text: str, name: str) -> None:
-    found = Assets(persona=PersonaAsset("u", name), character=CharacterAsset("c", "Maren"))
+@given(PIECES, st.sampled_from(["Ada", "{A}", "A\\", "<b>"]), st.sampled_from(["", "user", "CHAR", "x"]))
+def test_the_short_way_of_the_renderer_is_the_macro_engines(text: str, name: str, taken: str) -> None:
+    """Also where a name is taken by a macro of the story's own."""
+    own = {taken: "{{MINE}}"} if taken else {}
+    found = Assets(persona=PersonaAsset("u", name), character=CharacterAsset("c", "Maren"), macros=own)
+    oracle = MacroContext(user=name, char="Maren", extra=own)
+    assert rendered(found, text, {}) == evaluate(Authored(text), oracle, profile="assembly").text
+
+
+NAMES = st.sampled_from(["a", "A", " a ", "user", "active_lore_text", "if", "trim", "random::x", "é", "//"])
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.dictionaries(NAMES, PIECES, max_size=2),
+    st.dictionaries(NAMES, PIECES, max_size=1),
+    NAMES,
+    st.sampled_from(
+        ["{{%s}}", "{{ %s }}", "{{%s}}{{%s}}", "- {{%s}}", "\\{{%s}}", "{{{%s}}}", "\n{{%s}}\u3000"]
+    ),
+)
+def test_the_short_way_of_a_literal_is_the_macro_engines(
+    literals: dict[str, str], common: dict[str, str], name: str, around: str
+) -> None:
+    """A text's own literals go before those of the whole assembly."""
+    text = around.replace("%s", name)
+    found = Assets(expanding=MacroContext(user="Ada", char="Maren", literals=common))
+    known = {name.strip().lower(): value for name, value in (*common.items(), *literals.items())}
+    oracle = MacroContext(user="Ada", char="Maren", literals=known)
+    assert rendered(found, text, literals) == evaluate(Authored(text), oracle, profile="assembly").text
+
+
+@settings(max_examples=300, deadline=None)
+@given(PIECES.filter(lambda text: not set("{}<") & set(text)))
+def test_a_text_without_marks_is_the_same_as_a_literal(text: str) -> None:
+    found = Assets(expanding=MacroContext())
+    assert rendered(found, text, {}) == rendered(found, "{{t}}", {"t": text})
+
+
+def rendered(found: Assets, text: str, literals: dict[str, str]) -> str:
     context = SourceContext.of(requests((), found), read_strategy(EMPTY), CancelToken())
-    ours = story_renderer(context, lambda *_, **__: None)(text, {}, "n")
-    oracle = MacroContext(user=name, char="Maren")
-    assert ours == evaluate(Authored(text), oracle, profile="assembly").text
+    return story_renderer(context, lambda *_, **__: None)(text, literals, "n")
+
+
+MESSAGES = st.lists(st.tuples(ROLES, st.text(st.sampled_from('aé漢😀"\\\n\x01'), max_size=6)), max_size=5)
+
+
+@settings(max_examples=300, deadline=None)
+@given(MESSAGES)
+def test_added_bytes_are_those_of_the_messages_as_json(messages: list[tuple[str, str]]) -> None:
+    bodies = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in messages]
+    native = NodeMessage("user", None, "n", said("NOW"))
+    added = [NodeMessage(role, text, "n") for role, text in messages]
+    assert added_bytes([native, *added]) == (len(dumps(bodies)) if bodies else 0)
 
 
 EMPTY = {"format": "dsh-tavern-request-assembly", "version": 1, "name": "Empty", "rules": []}

@@ -23,7 +23,7 @@ from engine.assembler.blocks import MAX_BLOCKS
 from engine.cancel import CancelCause, Cancelled, CancelToken
 from engine.errors import AssemblyError
 from engine.hooks import Scope
-from tests.engine.assembler.stage import advanced, read, registry, request, source, strategy
+from tests.engine.assembler.stage import ST, advanced, laid_out, read, registry, request, source, strategy
 
 WITH = strategy({"id": "v", "kind": "v.a"}, "history", "input")
 
@@ -87,6 +87,12 @@ async def test_the_end_of_an_owner_takes_its_sources_out() -> None:
         {"positions": (Position("a", ("一", "")),)},
         {"positions": (Position("a", ("一", "A")), Position("a", ("二", "B")))},
         {"positions": (Position("a", ("一", "A"), anchor=PositionAnchor("v.b", "around")),)},
+        {"positions": (Position("a", ("一", "A"), anchor=PositionAnchor("v.b", "after", ("x", 5))),)},
+        {"positions": (Position("a", ("一", "A"), field=5),)},
+        {"positions": (Position("a", ("一", "A"), depth="yes"),)},
+        {"positions": (Position("a", ("一", "A"), macros="b"),)},
+        {"positions": (Position("a", ("一", "A"), note=("一",)),)},
+        {"roles": ([],)},
         {"content_guide": 5},
     ],
 )
@@ -190,6 +196,15 @@ async def test_a_lease_is_checked_again_after_all_sources_were_asked() -> None:
         {"blocks": [{"type": "text", "id": "a", "text": "", "order": "first"}]},
         {"blocks": [{"type": "text", "id": "a", "text": "", "group": 1}]},
         {"blocks": [{"type": "text", "id": "a", "text": "", "stability": "rock"}]},
+        {"blocks": [{"type": "text", "id": "a", "text": "", "stability": ["asset"]}]},
+        {"blocks": [{"type": "text", "id": "a", "text": "", "children": 5}]},
+        {"blocks": [{"type": "text", "id": "a", "text": "half \ud83d"}]},
+        {"blocks": [{"type": "text", "id": "a", "text": "", "depth": 1.5}]},
+        {"blocks": [{"type": "text", "id": "a", "text": "", "depth": True}]},
+        Output((TextBlock("a", "A", role="tool"),)),
+        Output((TextBlock("a", None),)),  # type: ignore[arg-type]
+        Output(({"type": "text", "id": "a", "text": "A"},)),  # type: ignore[arg-type]
+        Output(tuple(TextBlock(str(n), "x" * 1024 * 1024) for n in range(9))),
         {"blocks": [{"type": "reference", "id": "a"}]},
         {"blocks": [{"type": "reference", "id": "a", "sourceId": "v.a", "blockIds": "a"}]},
     ],
@@ -199,6 +214,12 @@ async def test_an_answer_of_another_shape_or_size_is_refused(answer: Any) -> Non
     with pytest.raises(AssemblyError) as caught:
         await advanced(request(), WITH, definition)
     assert caught.value.error_code == "SOURCE_OUTPUT_INVALID"
+
+
+async def test_numbers_of_json_are_read_as_json_means_them() -> None:
+    block = {"type": "text", "id": "a", "text": "A", "depth": 1.0, "order": None}
+    how = strategy({"id": "v", "kind": "v.a"}, "history", "input", placement="st")
+    assert read(await advanced(request(), how, source("v.a", block))) == ["[OLD]", "system:A", "[NOW]"]
 
 
 async def test_a_renderer_has_the_last_word_on_its_own_text() -> None:
@@ -223,6 +244,25 @@ async def test_target_and_rule_settings() -> None:
     assert read(await advanced(request(), strategy(*rules), routed, source("v.b"))) == [
         "[OLD]", "[NOW]", "user:A",
     ]  # fmt: skip
+
+
+async def test_a_reference_is_in_none_of_several_positions() -> None:
+    parts = (Position("front", ("前", "Front")), Position("deep", ("深", "Deep"), depth=True))
+    inner = source(
+        "v.b",
+        {"type": "reference", "id": "r", "sourceId": "v.c"},
+        {"type": "text", "id": "b", "text": "B"},
+        dependencies=("v.c",),
+        positions=parts,
+    )
+    outer = source("v.a", {"type": "reference", "id": "r", "sourceId": "v.b"}, dependencies=("v.b",))
+    last = source("v.c", {"type": "text", "id": "c", "text": "C"})
+    off = {"sourceId": "v.b", "positionId": "front", "enabled": False, "placement": "source"}
+    how = laid_out(
+        strategy({"id": "v", "kind": "v.a"}, "history", "input", layout=ST.to_wire()["layout"]),
+        positions=[off],
+    )
+    assert read(await advanced(request(), how, outer, inner, last)) == ["system:C", "[OLD]", "[NOW]"]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ async def test_what_was_applied_stays_as_it_was_also_after_a_restart(
 ) -> None:
     mine = await kept.create("guild", MINE, "ada")
     await kept.apply("guild", "s", mine.id)
-    await kept.change("guild", mine.id, OTHER)
+    await kept.change("guild", mine.id, OTHER, expected=MINE.revision)
     await store.aclose()
     async with await Store.open(tmp_path / "assembly.db") as again:
         applied = await AssemblyStore(again, lambda: 6).selection("s")
@@ -81,7 +81,7 @@ async def test_what_is_used_built_in_or_gone_cannot_be_deleted(kept: AssemblySto
     await kept.delete("guild", mine.id)
     await refused("STRATEGY_NOT_FOUND", kept.delete("guild", mine.id))
     await refused("STRATEGY_READ_ONLY", kept.delete("guild", DEFAULT_STRATEGY))
-    await refused("STRATEGY_READ_ONLY", kept.change("guild", DEFAULT_STRATEGY, MINE))
+    await refused("STRATEGY_READ_ONLY", kept.change("guild", DEFAULT_STRATEGY, MINE, expected=""))
 
 
 async def test_a_running_session_keeps_what_it_uses(kept: AssemblyStore) -> None:
@@ -101,7 +101,7 @@ async def test_a_library_refuses_what_it_has_no_room_for(kept: AssemblyStore) ->
     await kept.delete("guild", last.id)
     small = await kept.create("guild", MINE, "ada")
     await kept.create("guild", wide, "ada")
-    await refused("STRATEGY_LIMIT_REACHED", kept.change("guild", small.id, wide))
+    await refused("STRATEGY_LIMIT_REACHED", kept.change("guild", small.id, wide, expected=MINE.revision))
     for _ in range(MAX_STRATEGIES):
         await kept.create("other", MINE, "ada")
     await refused("STRATEGY_LIMIT_REACHED", kept.create("other", MINE, "ada"))
