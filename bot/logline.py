@@ -113,6 +113,15 @@ def _context(data: Mapping[str, Any]) -> str:
     return f"{data['provider']}/{data['model']}" + (f", window {window}" if window else "")
 
 
+def _assembly(data: Mapping[str, Any]) -> str:
+    """Which strategy put the request together, and how much is its own; the texts are many."""
+    metadata = data["metadata"]
+    strategy, count = metadata["strategy"], len(data["messages"])
+    left = [d for d in metadata.get("historyPolicy", {}).get("decisions", ()) if d["action"] != "keep"]
+    words = f"“{strategy['name']}”: {count} messages, {metadata['extraBytes']} bytes added"
+    return words + (f", {len(left)} old messages cut or left out" if left else "")
+
+
 def _parameters(data: Mapping[str, Any]) -> str:
     """What a preset asked for, and what went out instead."""
     parts = [f"asked for {_named(data['requested'])}", f"sent {_named(data['effective']) or 'none of it'}"]
@@ -164,6 +173,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "agent/inbox/spliced": _spliced,
     "request/header": _header,
     "request/context": _context,
+    "request/assembly": _assembly,
     "llm/retry": _retry,
     "llm/retry-started": lambda data: f"number {data['retry']}",
     "plugin:tavern/parameters": _parameters,

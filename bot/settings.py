@@ -39,6 +39,7 @@ from bot.complaints import Wrong, explain
 __all__ = [
     "ENV_PREFIX",
     "STEERING",
+    "AssemblySettings",
     "AttachmentSettings",
     "DiscordSettings",
     "ImportSettings",
@@ -269,6 +270,12 @@ class AttachmentSettings(_Section):
     bytes_per_server: int = Field(default=1024 * 1024 * 1024, ge=1)
 
 
+class AssemblySettings(_Section):
+    """How requests may be put together."""
+
+    advanced: bool = False
+
+
 class LogSettings(_Section):
     """What is logged and how it looks."""
 
@@ -302,6 +309,7 @@ class Settings(BaseSettings):
     attachments: AttachmentSettings = AttachmentSettings()
     imports: ImportSettings = ImportSettings()
     limits: LimitSettings = LimitSettings()
+    assembly: AssemblySettings = AssemblySettings()
     logs: LogSettings = LogSettings()
     sandbox: SandboxSettings = SandboxSettings()
 

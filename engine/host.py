@@ -18,7 +18,17 @@ from engine.play.exchange import spoken_message
 from engine.resources import Preset
 from engine.session import Journal, Sessions, StrictValidator, offload_images
 from engine.storage import EventTable, Store
-from engine.strategies import APPLIED, ActualRequest, ActualRequests, Preview, Previews, Strategies, Wanted
+from engine.strategies import (
+    APPLIED,
+    ActualRequest,
+    ActualRequests,
+    Comparisons,
+    HistoryPolicies,
+    Preview,
+    Previews,
+    Strategies,
+    Wanted,
+)
 from engine.table import Shelf, ShelfSource, Toolbox
 from engine.tavern import (
     LoreTrial,
@@ -73,6 +83,7 @@ class Engine:
     trials: LoreTrials
     strategies: Strategies
     previews: Previews
+    comparisons: Comparisons
     requests: ActualRequests
     defaults: CallConfig
     clock: Callable[[], int]
@@ -104,7 +115,12 @@ class Engine:
 
             def model() -> ModelFacts:
                 info = llm.model_info(called.provider, called.model)
-                return ModelFacts(called.model, info.context_window, called.max_tokens or info.max_output)
+                return ModelFacts(
+                    called.model,
+                    info.context_window,
+                    called.max_tokens or info.max_output,
+                    info.system_prompt_update == "in-history",
+                )
 
             profiles = ProfileLoader(
                 library, settings.builtin_preset, owner, watches=watches, scripts=scripts, model=model
@@ -120,6 +136,7 @@ class Engine:
                 profiles, hooks, prompt, parameters, library.variables, owner, strategies.placed
             )
             strategies.bind(sections)
+            HistoryPolicies(hooks, strategies, owner)
             services = Services(hooks, journal, llm, prompt, settings.defaults, clock=clock)
             services.pictures = attachments.read
             Toolbox(services.tools, hooks, library, owner, shelves(profiles, sessions))
@@ -156,6 +173,7 @@ class Engine:
                 strategies=strategies,
                 requests=ActualRequests(journal, hooks, strategies, owner),
                 previews=Previews(journal, prompt, strategies, sections, parameters, scripts, model),
+                comparisons=Comparisons(journal, profiles, parameters, scripts, model),
                 defaults=settings.defaults,
                 clock=clock,
                 _closing=stack.pop_all(),
@@ -213,10 +231,31 @@ class Engine:
         said = [spoken_message(words, "preview")] if words is not None else []
         return await self.previews.of(play.head.session_id, said, strategy)
 
-    async def actual_request(self, play_id: str) -> ActualRequest | None:
-        """The newest request of a story's head, as its log proves it; None when it has sent none."""
+    async def as_sillytavern(self, play_id: str, words: Utterance | None = None) -> Preview:
+        """What SillyTavern would send in a story if these words were said now. As `Comparisons.of`."""
         play = await self.plays.get(play_id)
-        return await self.requests.of(play.head.session_id)
+        said = [spoken_message(words, "preview")] if words is not None else []
+        return await self.comparisons.of(play.head.session_id, said)
+
+    async def actual_request(
+        self,
+        play_id: str,
+        node_id: str | None = None,
+        variant_id: str | None = None,
+        *,
+        step: int | None = None,
+    ) -> ActualRequest | None:
+        """What an answer was written to, as its log proves it: the last request of its turn, or that of a
+        step. Without `variant_id` it is the answer that stands in the exchange; without `node_id` the newest
+        request of the story's head, None when it has sent none.
+
+        Raises PlayError PLAY_NODE_UNKNOWN, PLAY_VARIANT_UNKNOWN, PLAY_STEP_UNKNOWN.
+        """
+        if node_id is None:
+            play = await self.plays.get(play_id)
+            return await self.requests.of(play.head.session_id)
+        answer = await self.plays.variant(play_id, node_id, variant_id)
+        return await self.requests.of_answer(answer.session_id, answer.start_seq, answer.end_seq, step)
 
     async def persona_name(self, user_id: int | str, fallback: str) -> str:
         """Who a person plays: the name of their persona, else `fallback`."""

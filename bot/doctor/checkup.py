@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from typing import TextIO
 
-from bot.doctor import database, model, server
+from bot.doctor import database, model, server, sources
 from bot.doctor.finding import Finding, good
 from bot.settings import Settings
 
@@ -30,6 +30,6 @@ async def run(settings: Settings, out: TextIO | None = None) -> int:
 
 async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield good("Settings: all can be read.")
-    for check in (database.check, model.check, server.check):
+    for check in (database.check, sources.check, model.check, server.check):
         async for finding in check(settings):
             yield finding

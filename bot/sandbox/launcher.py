@@ -105,6 +105,8 @@ def child_environment(
         # A newcomer finds the samples, and a story that waits.
         f"{ENV_PREFIX}PLAY__SAMPLES": "true",
         f"{ENV_PREFIX}PLAY__FIRST_STORY": settings.play.first_story or FIRST_STORY,
+        # Here everything can be tried; what it costs on the disk matters to no one.
+        f"{ENV_PREFIX}ASSEMBLY__ADVANCED": "true",
         f"{ENV_PREFIX}CONFIG": str((settings.sandbox.data_dir / _NOTHING).absolute()),
         "PYTHONUNBUFFERED": "1",
     }

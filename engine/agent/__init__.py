@@ -1,6 +1,7 @@
 """The agent loop: inbox, prompt, turn, step, attempt, settlement (spec agent-loop)."""
 
 from engine.agent.agent import Agent
+from engine.agent.assembling import ASSEMBLY, Assembled, RequestAssembly, last_assembly
 from engine.agent.compaction import Compactor
 from engine.agent.inbox import Inbox
 from engine.agent.pictures import PictureFallback
@@ -24,12 +25,14 @@ from engine.agent.tools import Tool, ToolRegistry
 from engine.agent.turn import Decision, PreStep, TurnResult
 
 __all__ = [
+    "ASSEMBLY",
     "MAX_DELEGATION_DEPTH",
     "REST",
     "Agent",
     "AgentSetup",
     "Agents",
     "AssembleContext",
+    "Assembled",
     "Assembly",
     "Compactor",
     "Context",
@@ -42,6 +45,7 @@ __all__ = [
     "PreStep",
     "Queue",
     "QueueOutcome",
+    "RequestAssembly",
     "RequestFailure",
     "RequestProposal",
     "Section",
@@ -53,5 +57,6 @@ __all__ = [
     "TurnResult",
     "Variable",
     "Waiting",
+    "last_assembly",
     "now_ms",
 ]

@@ -15,7 +15,9 @@ from typing import Any, Final
 import structlog
 
 from engine.agent.agent import Agent
+from engine.agent.assembling import last_assembly
 from engine.agent.services import Services
+from engine.agent.standing import CONTRIBUTION_KIND
 from engine.agent.step import RequestFailure
 from engine.agent.turn import Decision, PreStep
 from engine.cancel import Cancelled, CancelToken
@@ -105,6 +107,20 @@ class _Meter:
         """By identity, which a message keeps for as long as it says the same."""
         self._generation = -1
         self._counted = self._tokens = 0
+        self._added = (-1, 0)
+
+    def request(self, session: Session) -> int:
+        """What a request of the session takes now: its history, and what whoever put the last one together
+        added to that, which the next one will hold again."""
+        assembled = last_assembly(session, settled=True)
+        if assembled is None:
+            return self.tokens(session)
+        if self._added[0] != assembled.seq:
+            self._added = (
+                assembled.seq,
+                sum(map(message_tokens, filter(_is_added, assembled.data["messages"]))),
+            )
+        return self.tokens(session) + self._added[1]
 
     def tokens(self, session: Session) -> int:
         history, generation = session.derive(), session.surface.content_generation
@@ -298,7 +314,7 @@ class Compactor:
         return _Route(config, window, self._calibration.factor(config.provider, config.model))
 
     def _estimate(self, session: Session) -> int:
-        return self._meters.setdefault(session.id, _Meter()).tokens(session)
+        return self._meters.setdefault(session.id, _Meter()).request(session)
 
     def _created(self, agent: Agent, source: str, token: CancelToken) -> None:
         session = agent.session
@@ -330,6 +346,12 @@ async def _read(stream: AsyncGenerator[Chunk, None]) -> BlockAssembler:
         async for chunk in stream:
             blocks.add(chunk)
     return blocks
+
+
+def _is_added(message: Message) -> bool:
+    """Whether it stands in a request alone, and in no history."""
+    source = message["source"]
+    return bool(source.get("kind") == CONTRIBUTION_KIND and source.get("form") == "projection")
 
 
 def _was_too_long(error: SessionError) -> bool:

@@ -1,13 +1,15 @@
 """What must hold of every request of the loop, checked where a switch says so: in tests.
 
-The model reads what the log says and nothing else (spec agent-loop 5.5). The check folds the whole
-log again, which is too dear for every request of a long story.
+The model reads what the log says and nothing else (spec agent-loop 5.5): the history, or what this very
+attempt logged as its `request/assembly`. The check folds the whole log again, which is too dear for every
+request of a long story.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from engine.agent.assembling import last_assembly
 from engine.errors import AgentError
 from engine.llm import LlmRequest
 from engine.session import Event, Message, Projections, Session, Surface, freeze
@@ -21,11 +23,15 @@ CHECKED = False
 def check_request(session: Session, request: LlmRequest, projections: Projections) -> None:
     """Raises AgentError REQUEST_INVARIANT unless the request is exactly what the log says.
 
-    Its messages are those of a fresh fold, its configuration and tools those of the last header.
+    Its messages are those of a fresh fold, or of the assembly that was logged for it; its configuration and
+    tools are those of the last header.
     """
     if not CHECKED:
         return
     messages, header = _folded(session, projections)
+    assembled = last_assembly(session)
+    if assembled is not None:
+        messages = list(assembled.data["messages"])
     faults = {
         "messages": list(request.messages) != messages,
         "config": freeze(request.config.to_wire()) != header.get("config"),

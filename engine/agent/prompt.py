@@ -62,9 +62,11 @@ class ContextOrder:
     """For whom a delegated agent works."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class AssembleContext:
     """For whom a prompt is assembled: the session, and the batch that was just claimed for this step.
+
+    Each assembly has its own, equal to no other: what belongs to one assembly is held by it.
 
     The batch is not in the session's history yet; activation of lore must read it here, since after
     assembly the system text is frozen (seed 000, section 5). `scope` is that of the agent; without

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from engine.agent.assembling import RequestAssembly, assemble_request
 from engine.agent.attempt import Finished, FrameCounter, run_attempt
 from engine.agent.inbox import Inbox
 from engine.agent.invariants import check_request
@@ -249,13 +250,15 @@ class StepRunner:
         self._dispatched = True
         if has_pictures(entry.messages) and "image" not in call.modalities:
             self.services.hooks.emit("agent/pictures-unseen", self.session.id)
-        pictures = await self.services.pictures(wanted_pictures(self.session.derive(), call.info))
+        assembled = await self._assembled(entry, call, token)
+        messages = self.session.derive() if assembled is None else assembled.data["messages"]
+        pictures = await self.services.pictures(wanted_pictures(messages, call.info))
         # Nothing may reach a model that a crash could make us forget.
         await self.services.journal.secure(self.session.id)
         token.check()
         request = LlmRequest(
             config=call.config,
-            messages=self.session.derive(),
+            messages=self.session.derive() if assembled is None else messages,
             tools=entry.assembly.tools,
             session_id=self.session.id,
             images=pictures,
@@ -272,6 +275,21 @@ class StepRunner:
             token=token,
             scope=self.scope,
         )
+
+    async def _assembled(self, entry: Entry, call: PreparedCall, token: CancelToken) -> Event | None:
+        """What is sent instead of the history, logged; None when that is sent as it is."""
+        payload = RequestAssembly(
+            session=self.session,
+            turn=entry.turn,
+            step=entry.step,
+            context=entry.context,
+            call=call,
+            messages=self.session.derive(),
+            tools=entry.assembly.tools,
+            config=call.config,
+            token=token,
+        )
+        return await assemble_request(self.services.hooks, payload, self.scope)
 
     async def _recover(self, entry: Entry, call: PreparedCall, outcome: Finished, token: CancelToken) -> None:
         """Return to try again; raise LlmFailure to give up, Cancelled when a stop came first."""

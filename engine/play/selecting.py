@@ -115,15 +115,19 @@ class Choices(Stories):
         play = await self.table.get(play_id)
         return await self.strategies.current(play.head.session_id)
 
-    async def use_strategy(self, play_id: str, strategy_id: str | None) -> Applied | None:
-        """Use a strategy of the story's library from the next turn on, or explicitly none.
+    async def use_strategy(
+        self, play_id: str, strategy_id: str | None, *, expected: str | None = None
+    ) -> Applied | None:
+        """Use a strategy of the story's library from the next turn on, or explicitly none. `expected` is the
+        revision that somebody looked at.
 
-        Raises AssemblyError as `Strategies.apply`, with STRATEGY_RUNNING while a turn runs; PLAY_ENDED.
+        Raises as `Strategies.apply`, with STRATEGY_RUNNING while a turn runs; PLAY_ENDED.
         """
         async with self.lock(play_id):
             play = await self._open(play_id)
+            running = await self._busy(play)
             return await self.strategies.apply(
-                play.owner, play.head.session_id, strategy_id, running=await self._busy(play)
+                play.owner, play.head.session_id, strategy_id, running=running, expected=expected
             )
 
     async def choose_greeting(self, play_id: str, index: int) -> Selection:

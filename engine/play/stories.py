@@ -64,6 +64,19 @@ class Stories:
         """Which resources the story's head uses."""
         return await self._selected((await self.table.get(play_id)).head.session_id)
 
+    async def variant(self, play_id: str, node_id: str, variant_id: str | None = None) -> Variant:
+        """One answer to an exchange, on whatever branch; without `variant_id` the one that stands.
+
+        Raises PlayError PLAY_NODE_UNKNOWN, PLAY_VARIANT_UNKNOWN.
+        """
+        node = self._node(await self.timeline(play_id), node_id)
+        if variant_id is None:
+            return node.adopted
+        found = next((variant for variant in node.variants if variant.id == variant_id), None)
+        if found is None:
+            raise PlayError("There is no such answer.", code="PLAY_VARIANT_UNKNOWN")
+        return found
+
     async def text(self, variant: Variant) -> ExchangeText:
         """What one answer and its exchange say."""
         return exchange_text(await self._events(variant))

@@ -1,8 +1,8 @@
 """What a script cannot do here, so that nobody has to find out by wondering.
 
-What was said stands in the log as it was sent; only an assembler that makes requests anew could change it
-for the model alone. Without one a script acts where the log is written (people's words) and where it
-is shown (answers).
+What was said stands in the log as it was sent; only a strategy of the advanced back end, which puts each
+request together anew, changes answers for the model alone. Under any other a script acts where the log is
+written (people's words) and where it is shown (answers).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def script_limits(script: RegexScript) -> tuple[Diagnostic, ...]:
     if _AI_OUTPUT in script.placements:
         notes.warn(
             "script-request-only",
-            "It changes earlier answers in the request to the model. That needs an assembling strategy; "
-            "without one the model reads its answers as it wrote them.",
+            "It changes earlier answers in the request to the model. That needs an advanced strategy; "
+            "under any other the model reads its answers as it wrote them.",
             script.name,
         )
     if _USER_INPUT in script.placements and ((script.min_depth or 0) > 0 or script.max_depth is not None):

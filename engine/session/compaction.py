@@ -102,8 +102,8 @@ def select(session: Session, *, keep_tokens: int, price: Price = message_tokens)
     whole = _whole_cuts(session, nodes)
     while cut > first and not whole[cut]:
         cut -= 1
-    if cut <= first:
-        return None
+    if not any(session.derive_event(seq) is not None for seq in nodes[first:cut]):
+        return None  # what stands there says nothing, so that nothing would be summed up
     return _span(session, nodes[first:cut], price)
 
 

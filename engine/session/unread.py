@@ -29,16 +29,17 @@ def unread(rows: Iterable[tuple[int, str, int, bytes]]) -> list[Event]:
     """The events of `(seq, type, time, body)` rows whose bodies are proven to be what was once appended.
 
     A canonical body ends in its envelope. Where that is exactly what the columns make, in one of the two
-    common forms (a plain record, an appended message), nothing is decoded before the data is asked for.
+    common forms (a plain record, an appended message), nothing is decoded before the data is asked for; nor
+    is a record of a type that is not known here and may be passed over, as a request that was put together.
     Every other body is decoded at once. Raises ValueError, AppendRefused for one that is no event.
     """
-    forms: dict[str, tuple[str, bytes, bytes]] = {}
+    forms: dict[str, tuple[str, bytes, bytes, bytes]] = {}
     events: list[Event] = []
     for seq, name, time, body in rows:
-        kind, plain, appended = forms.get(name) or forms.setdefault(name, _form(name))
+        kind, plain, appended, passable = forms.get(name) or forms.setdefault(name, _form(name))
         op: Any = None
-        tail = plain % (seq, time)
-        if not body.endswith(tail):
+        tail = (passable or plain) % (seq, time)
+        if not passable and not body.endswith(tail):
             op, tail = "append", appended % (seq, time)
         if not body.endswith(tail):
             events.append(Event.from_wire(adopt(loads(body))))
@@ -49,23 +50,26 @@ def unread(rows: Iterable[tuple[int, str, int, bytes]]) -> list[Event]:
         _time(event, time)
         _op(event, op)
         _sources(event, None)
-        _flag(event, False)
+        _flag(event, bool(passable))
         _body(event, body)
         events.append(event)
     return events
 
 
-def _form(kind: str) -> tuple[str, bytes, bytes]:
-    """A type's name, as one object for all its events, and what the bodies of its two common forms end in.
+def _form(kind: str) -> tuple[str, bytes, bytes, bytes]:
+    """A type's name, as one object for all its events, and what the bodies of its common forms end in: two of
+    a type that is known, one of a type that is not.
 
-    The tails begin with the end of the data, an object: so nothing stands between, such as a flag. A type
-    that nobody knows may be anything; its tails fit no body.
+    The tails begin with the end of the data, an object: so nothing stands between but what they say. A type
+    that nobody knows may be anything unless it says that it may be passed over. In a body its name is
+    escaped; one that would need it fits no body, and is decoded.
     """
+    name = kind.encode().replace(b"%", b"%%")
     if kind not in KNOWN_TYPES:
-        return kind, b"%d%d\0", b"%d%d\0"
-    name = kind.encode()
+        return kind, b"", b"", b'},"ignorable":true,"seq":%%d,"time":%%d,"type":"%b"}' % name
     return (
         intern(kind),
         b'},"seq":%%d,"time":%%d,"type":"%b"}' % name,
         b'},"seq":%%d,"surfaceOp":"append","time":%%d,"type":"%b"}' % name,
+        b"",
     )

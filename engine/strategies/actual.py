@@ -14,54 +14,54 @@ from typing import Any, Final
 
 import structlog
 
-from engine.agent import Part
+from engine.agent import ASSEMBLY, Part, last_assembly
 from engine.agent.standing import SNAPSHOT_KIND
-from engine.assembler import ASSEMBLER_KIND, Node
-from engine.codec import canonical, digest
-from engine.errors import EngineError
+from engine.assembler import Node
+from engine.errors import EngineError, PlayError
 from engine.hooks import Hooks, Scope
 from engine.llm import Chunk, LlmRequest
-from engine.session import (
-    Event,
-    Journal,
-    Message,
-    Session,
-    estimate_tokens,
-    message_text,
-    message_tokens,
-    thaw,
+from engine.session import Event, Journal, Message, Session, message_text
+from engine.session.consistency import message_of
+from engine.strategies.privacy import PRIVATE, private_places, private_words
+from engine.strategies.projected import assembled_of, config_before, only_assembled, reference_to
+from engine.strategies.provenance import (
+    VERSION,
+    json_hash,
+    known_sources,
+    said_in_turn,
+    shown_messages,
+    text_hash,
+    utf16,
 )
-from engine.strategies.preview import PreviewBlock, PreviewMessage, labelled_part
+from engine.strategies.sentsteps import REQUEST_RECORD, Missing, SentStep, missing, sent_steps
 from engine.strategies.service import Strategies, Told
+from engine.strategies.shown import PreviewMessage, labelled_part
 
 __all__ = ["REQUEST_RECORD", "ActualRequest", "ActualRequests"]
 
 log = structlog.get_logger(__name__)
 
-REQUEST_RECORD: Final = "plugin:tavern/request"
-"""`{version, cut, messagesHash, strategy: {id, name, revision} | None, sources: [...]}`.
-
-`cut` is the seq of the last event that the request was derived from. A source is `{id, name, module, ruleId,
-source: {resourceId, field}, hash, reference: {messageId, messageHash, startUtf16, endUtf16}}`, its hashes
-SHA-256 of the text and of the message's content.
-"""
-
-_VERSION: Final = 1
 _JOINT: Final = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class ActualRequest:
-    """The newest request of a session. Without `messages` the log does not prove what they were, and `reason`
-    says why: `hash-mismatch` or `derivation-unavailable`. A block that nobody recorded has the module
-    `source-unrecorded` or `native-context-framing`. `config` is by recorded names."""
+    """A request that was sent. Without `messages` the log does not prove what they were, and `reason` says
+    why. A block that nobody recorded has the module `source-unrecorded` or `native-context-framing`. `config`
+    is by recorded names.
+
+    `steps` are the requests of its turn, oldest first, and `step` is the number of this one; 0 without any.
+    `private` are the words of personas in it by the hash of their descriptions; None when nobody knows."""
 
     seq: int
     time: int
     strategy: Mapping[str, Any] | None
     messages: tuple[PreviewMessage, ...]
     config: Mapping[str, Any]
-    reason: str | None = None
+    reason: Missing | None = None
+    steps: tuple[SentStep, ...] = ()
+    step: int = 0
+    private: Mapping[str, frozenset[str]] | None = None
 
     @property
     def tokens(self) -> int:
@@ -90,11 +90,16 @@ class ActualRequests:
 
     def _record(self, session: Session, request: LlmRequest) -> None:
         """Evidence is for looking at: that it cannot be kept must not keep anybody from playing."""
-        if list(request.messages) != list(session.derive()):
+        assembled = last_assembly(session)
+        logged = session.derive() if assembled is None else assembled.data["messages"]
+        if list(request.messages) != list(logged):
             return
         told = self._strategies.told(session.id)
+        evidence = _evidence(session.seq - 1, request.messages, told)
+        if assembled is not None:
+            evidence |= reference_to(assembled)
         try:
-            session.append(REQUEST_RECORD, _evidence(session.seq - 1, request.messages, told), ignorable=True)
+            session.append(REQUEST_RECORD, evidence, ignorable=True)
         except EngineError as error:
             log.warning("request.not_recorded", session=session.id, code=error.error_code)
 
@@ -102,25 +107,72 @@ class ActualRequests:
         """The newest request that the session's log has evidence of. Raises NotFound, SessionCorrupt."""
         session = await self._journal.look(session_id)
         events = session.events()
-        record = next((event for event in reversed(events) if event.type == REQUEST_RECORD), None)
-        if record is None or record.data.get("version") != _VERSION:
+        record = next((e for e in reversed(events) if e.type in (REQUEST_RECORD, ASSEMBLY)), None)
+        if record is None:
             return None
+        turn = next((e.seq for e in reversed(events[: record.seq]) if e.type == "turn/start"), 0)
+        steps = sent_steps(events, turn, len(events))
+        return self._read(session, events, record, steps)
+
+    async def of_answer(
+        self, session_id: str, start: int, end: int, step: int | None = None
+    ) -> ActualRequest:
+        """The request that was answered between two seqs of a session (both inclusive): the last of the turn
+        that brought the answer, or that of a step. What the log holds no evidence of has a `reason`.
+
+        Raises PlayError PLAY_STEP_UNKNOWN, NotFound, SessionCorrupt.
+        """
+        session = await self._journal.look(session_id)
+        events = session.events()
+        steps = sent_steps(events, start, end)
+        if not steps:
+            return ActualRequest(end, events[end].time, None, (), {}, missing(events, end))
+        sent = steps[-1] if step is None else next((each for each in steps if each.number == step), None)
+        if sent is None:
+            raise PlayError("This answer has no such step.", code="PLAY_STEP_UNKNOWN")
+        return self._read(session, events, events[sent.record], steps)
+
+    async def private(self, session_id: str) -> Mapping[str, frozenset[str]] | None:
+        """The words of personas in all that was ever sent from a session, by the hash of their descriptions:
+        what was said then is still in the conversation, or comes back to it. None when nobody knows."""
+        session = await self._journal.look(session_id)
+        events = session.events()
+        messages = [message for event in events for message in _messages_of(event)]
+        records = [event.data for event in events if event.type == REQUEST_RECORD]
+        return private_words(messages, records)
+
+    def _read(
+        self, session: Session, events: Sequence[Event], record: Event, steps: tuple[SentStep, ...]
+    ) -> ActualRequest:
+        data = record.data if record.type == REQUEST_RECORD else only_assembled(record)
+        at = next((step.number for step in steps if step.record == record.seq), 0)
+        if data.get("version") != VERSION:
+            return ActualRequest(record.seq, record.time, None, (), {}, "version-unknown", steps, at)
         config: Mapping[str, Any] = {}
         messages: Sequence[Message] = ()
-        reason: str | None = None
+        reason: Missing | None = None
+        assembled = assembled_of(events, data)
         try:
-            messages, config = self._derived(session, events[: record.data["cut"] + 1])
+            if assembled is not None:
+                messages, config = assembled.data["messages"], config_before(events, assembled.seq)
+            else:
+                messages, config = self._derived(session, events[: data["cut"] + 1])
         except EngineError:
             reason = "derivation-unavailable"
-        if reason is None and _hash(messages) != record.data["messagesHash"]:
+        if reason is None and json_hash(messages) != data["messagesHash"]:
             messages, reason = (), "hash-mismatch"
+        until = [event.data for event in events[: record.seq + 1] if event.type == REQUEST_RECORD]
+        answered = said_in_turn(events, record.seq)
         return ActualRequest(
             seq=record.seq,
             time=record.time,
-            strategy=record.data["strategy"],
-            messages=tuple(_shown(messages, record.data["sources"])),
+            strategy=data["strategy"],
+            messages=tuple(shown_messages(messages, known_sources([*until, data]), answered, assembled)),
             config=config,
             reason=reason,
+            steps=steps,
+            step=at,
+            private=private_words(messages, until) if PRIVATE in data else None,
         )
 
     def _derived(self, session: Session, events: Sequence[Event]) -> tuple[Sequence[Message], Any]:
@@ -132,32 +184,45 @@ class ActualRequests:
         return then.derive(), header["header"]["config"] if header is not None else {}
 
 
+def _messages_of(event: Event) -> Sequence[Message]:
+    """What an event brings into requests."""
+    if event.type == ASSEMBLY:
+        return tuple(event.data["messages"])
+    message = message_of(event)
+    return (message,) if isinstance(message, Mapping) and "id" in message else ()
+
+
 # -- writing -----------------------------------------------------------------------------------------
 
 
 def _evidence(cut: int, messages: Sequence[Message], told: Told | None) -> dict[str, Any]:
     strategy = None
-    if told is not None and told.made is not None:
-        applied = told.made.strategy
+    applied = told.applied if told is not None else None
+    if applied is not None:
         strategy = {
             "id": applied.id,
             "name": applied.strategy.name,
             "revision": applied.strategy.revision,
         }
-    return {
-        "version": _VERSION,
+    evidence = {
+        "version": VERSION,
         "cut": cut,
-        "messagesHash": _hash(messages),
+        "messagesHash": json_hash(messages),
         "strategy": strategy,
         "sources": list(_sources(messages, told)) if told is not None else [],
     }
+    if told is not None and told.compilation is not None:
+        request = told.compilation.request
+        at_table = (*request.players, *filter(None, [request.persona]))
+        evidence[PRIVATE] = private_places(messages, [persona.description for persona in at_table])
+    return evidence
 
 
 def _sources(messages: Sequence[Message], told: Told) -> Iterator[dict[str, Any]]:
     nodes: dict[str, Node] = {}
     named: dict[str, str | None] = {}
-    if told.made is not None:
-        outcome = told.made.outcome
+    outcome = told.made.standard if told.made is not None else None
+    if outcome is not None:
         nodes = {node.id: node for node in outcome.logical.nodes}
         named = {part.name: part.node_id for part in (*outcome.sections, *outcome.contexts)}
 
@@ -188,7 +253,7 @@ def _last(messages: Sequence[Message], key: str, value: str) -> Message | None:
 
 def _source(node: Node | None, part: Part, message: Message, start: int) -> dict[str, Any]:
     text = message_text(message)
-    begin = _utf16(text[:start])
+    begin = utf16(text[:start])
     label, module = labelled_part(part) if node is None else (node.name or node.field, node.source_id)
     return {
         "id": part.name if node is None else node.id,
@@ -199,100 +264,11 @@ def _source(node: Node | None, part: Part, message: Message, start: int) -> dict
             "resourceId": None if node is None else node.resource_id,
             "field": None if node is None else node.field,
         },
-        "hash": _digest(part.text),
+        "hash": text_hash(part.text),
         "reference": {
             "messageId": message["id"],
-            "messageHash": _hash(message["content"]),
+            "messageHash": json_hash(message["content"]),
             "startUtf16": begin,
-            "endUtf16": begin + _utf16(part.text),
+            "endUtf16": begin + utf16(part.text),
         },
     }
-
-
-# -- reading -----------------------------------------------------------------------------------------
-
-
-def _shown(messages: Sequence[Message], sources: Sequence[Mapping[str, Any]]) -> Iterator[PreviewMessage]:
-    by_message: dict[str, list[Mapping[str, Any]]] = {}
-    for source in sources:
-        by_message.setdefault(source["reference"]["messageId"], []).append(source)
-    for message in messages:
-        text = message_text(message)
-        held = list(_proven(message, text, by_message.get(message["id"], ())))
-        blocks = tuple(_with_gaps(message, text, held))
-        yield PreviewMessage(message["role"], text, message_tokens(message), _kind(message), blocks)
-
-
-def _proven(
-    message: Message, text: str, sources: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-    """The sources whose words are where they say; of those that overlap, none."""
-    units = text.encode("utf-16-le", "surrogatepass")
-    content = _hash(message["content"]) if sources else ""
-    ranges = []
-    for source in sources:
-        reference = source["reference"]
-        start, end = reference["startUtf16"], reference["endUtf16"]
-        words = units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
-        if reference["messageHash"] == content and _digest(words) == source["hash"] and end > start:
-            ranges.append((start, end, source))
-    ranges.sort(key=lambda found: found[:2])
-    for at, (start, end, source) in enumerate(ranges):
-        others = [*ranges[:at], *ranges[at + 1 :]]
-        if not any(start < other[1] and other[0] < end for other in others):
-            yield start, end, source
-
-
-def _with_gaps(
-    message: Message, text: str, held: Sequence[tuple[int, int, Mapping[str, Any]]]
-) -> Iterator[PreviewBlock]:
-    units = text.encode("utf-16-le", "surrogatepass")
-    source = message["source"]
-    at = 0
-
-    def words(start: int, end: int) -> str:
-        return units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
-
-    def gap(end: int) -> Iterator[PreviewBlock]:
-        said = words(at, end)
-        if held and not said.strip():
-            return
-        if message["role"] == "system" or source.get("kind") == ASSEMBLER_KIND:
-            module = "source-unrecorded"
-        elif source.get("kind") == SNAPSHOT_KIND:
-            module = "native-context-framing" if held else "source-unrecorded"
-        else:
-            module = "native"
-        label = source.get("persona") or (source.get("kind") or message["role"])
-        yield PreviewBlock(label, said, estimate_tokens(said), module=module)
-
-    for start, end, found in held:
-        if start > at:
-            yield from gap(start)
-        said = words(start, end)
-        yield PreviewBlock(
-            found["name"], said, estimate_tokens(said), module=found["module"], node_id=found["id"]
-        )
-        at = end
-    total = len(units) // 2
-    if at < total or not held:
-        yield from gap(total)
-
-
-def _kind(message: Message) -> str:
-    kind = message["source"].get("kind")
-    if message["role"] == "system":
-        return "system"
-    return {ASSEMBLER_KIND: "pre-step", SNAPSHOT_KIND: "context"}.get(kind, "history")
-
-
-def _hash(value: Sequence[Any]) -> str:
-    return digest(canonical([thaw(item) for item in value])).hex()
-
-
-def _digest(text: str) -> str:
-    return digest(text.encode("utf-8", "surrogatepass")).hex()
-
-
-def _utf16(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2

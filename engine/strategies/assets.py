@@ -14,6 +14,7 @@ from engine.assembler import (
     Assets,
     CharacterAsset,
     DepthPrompt,
+    Logical,
     LoreAsset,
     PersonaAsset,
     PresetAsset,
@@ -22,11 +23,12 @@ from engine.assembler import (
 from engine.assembler.assets import SpokenRole
 from engine.codec import JsonObject
 from engine.macros import Authored, Variables, evaluate
-from engine.resources import Diagnostic, Preset
+from engine.resources import Diagnostic, Diagnostics, Preset
 from engine.strategies.formats import formatted_field, formatted_lore
-from engine.tavern import Compilation, SourceText
+from engine.tavern import Compilation, Section, SourceText
+from engine.tavern.variables import changes_of
 
-__all__ = ["assets_of", "remark_of"]
+__all__ = ["amended", "assets_of", "remark_of"]
 
 _PLACES: Final[Mapping[str, str]] = {
     "before": "before_character_definition",
@@ -37,13 +39,18 @@ _PLACES: Final[Mapping[str, str]] = {
     "examples_bottom": "after_example_messages",
 }
 _LEADING: Final = frozenset({"before", "examples_top", "note_top"})
+_GREETING: Final = "shown_greeting"
+"""The macro in whose place the greeting stands: it was expanded when people were shown it."""
 _TEXT: Final = "active_lore_text"
 """The macro in whose place active lore stands: its own macros were expanded when it woke, and what they
 stood for is never read again."""
 
 
-def assets_of(made: Compilation) -> Assets:
-    """The assets of one assembly. Their variables are its own: what it writes is not the compilation's."""
+def assets_of(made: Compilation, *, greeting: str = "") -> Assets:
+    """The assets of one assembly. Their variables are its own: what it writes is not the compilation's.
+
+    With a `greeting`, as people have read it, the model is shown it as the first words of the story.
+    """
     given, request, profile = made.assembly_input, made.request, made.profile
     variables = Variables(request.local_variables, request.global_variables)
     for write in profile.written:
@@ -52,9 +59,14 @@ def assets_of(made: Compilation) -> Assets:
         else:
             variables.set(write.store, write.name, write.value)
     fields = {source.field: source for source in given.of("character")}
+    if greeting:
+        fields["greeting"] = replace(fields["greeting"], text=f"{{{{{_GREETING}}}}}")
     persona = next(iter(given.of("user")), None)
     prompts = [_prompt(source, request.trigger) for source in given.of("preset")]
     rng = random.Random(f"{request.seed}:{request.turn}:assembly")
+    expanding = replace(given.macros, rng=rng)
+    if greeting:
+        expanding = replace(expanding, literals={**expanding.literals, _GREETING: greeting})
 
     def expand(text: str) -> str:
         return evaluate(Authored(text), given.macros, profile="assembly").text
@@ -69,10 +81,31 @@ def assets_of(made: Compilation) -> Assets:
         lore=tuple(map(_lore, formatted_lore(request.preset, woken, expand))),
         prefer_character_system=request.prefer_system,
         prefer_character_phi=request.prefer_post_history,
+        greeting_reference=bool(greeting),
         diagnostics=tuple(map(remark_of, profile.diagnostics)),
-        expanding=replace(given.macros, rng=rng),
+        expanding=expanding,
         variables=variables,
     )
+
+
+def amended(made: Compilation, assets: Assets, logical: Logical) -> Compilation:
+    """The compilation with the parts of an assembly of these assets, and what their texts made of
+    variables."""
+    assert assets.variables is not None  # `assets_of` gives them
+    notes = Diagnostics()
+    asked = made.request
+    placed = [node for node in logical.nodes if not node.native]
+    sections = tuple(Section(node.source_id, node.field or node.source_id, node.text) for node in placed)
+    there = {node.field for node in placed if node.source_id == "worldbook"}
+    profile = replace(
+        made.profile,
+        sections=sections,
+        system_text="\n\n".join(section.text for section in sections),
+        variables=changes_of(assets.variables, asked.local_variables, asked.global_variables, notes),
+        lore=tuple(active for active in made.profile.active if active.id in there),
+        diagnostics=(*made.profile.diagnostics, *notes.all()),
+    )
+    return replace(made, profile=profile)
 
 
 def remark_of(note: Diagnostic) -> JsonObject:
@@ -118,9 +151,11 @@ def _character(
 
 
 def _lore(source: SourceText) -> LoreAsset:
+    # what has none of these has no macro either, and may stand there as it is
+    inert = "{" not in source.text and "}" not in source.text and "<" not in source.text
     return LoreAsset(
         source.field,
-        f"{{{{{_TEXT}}}}}",
+        source.text if inert else f"{{{{{_TEXT}}}}}",
         name=source.name,
         position=_PLACES.get(source.position, source.position),
         fallback="before" if source.position in _LEADING else "after",
@@ -128,7 +163,7 @@ def _lore(source: SourceText) -> LoreAsset:
         depth=source.depth,
         order=source.order,
         resource_id=source.resource_id or None,
-        literals={_TEXT: source.text},
+        literals={} if inert else {_TEXT: source.text},
     )
 
 

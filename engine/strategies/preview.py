@@ -13,44 +13,28 @@ from dataclasses import dataclass
 from engine.agent import AssembleContext, Assembly, Part, SystemPrompt
 from engine.agent.projection import propose_snapshot
 from engine.agent.standing import SNAPSHOT_KIND
-from engine.assembler import ASSEMBLER_KIND, Applied, Node, Strategy
+from engine.assembler import ASSEMBLER_KIND, AdvancedOutcome, Applied, Node, StandardOutcome, Strategy
 from engine.cancel import CancelToken
 from engine.codec import JsonObject
 from engine.llm import CallConfig
-from engine.session import Journal, Message, Session, estimate_tokens, message_text, message_tokens
+from engine.session import Journal, Message, estimate_tokens, message_text, message_tokens
+from engine.strategies.advanced import with_sections
 from engine.strategies.assets import remark_of
-from engine.strategies.service import APPLIED, LastAssembly, Strategies, Wanted, contributed
+from engine.strategies.choice import APPLIED, LastAssembly, Wanted
+from engine.strategies.history import foreseen, repeated
+from engine.strategies.projected import blocks_of
+from engine.strategies.service import Strategies
+from engine.strategies.shown import PreviewBlock, PreviewMessage, labelled_part
+from engine.strategies.standard import contributed
 from engine.tavern import Compilation, ModelFacts, PresetParameters, ProfileSection, ScriptRunner
-from engine.tavern.compilation import PART
 
 __all__ = ["Preview", "PreviewBlock", "PreviewMessage", "Previews", "labelled_part"]
 
+EARLIER = "historical-system-update"
+"""The module of instructions that newer ones have taken the place of."""
+
 UNSAVED = ""
 """The id of a strategy that is in no library (yet)."""
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewBlock:
-    """A part of a message. `label` is what people call it: the entry's own name, or that of a section;
-    `module` the source that it is from; `changed_role` the one that its author gave it, if it was changed."""
-
-    label: str
-    text: str
-    tokens: int
-    module: str = ""
-    node_id: str | None = None
-    changed_role: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PreviewMessage:
-    """`source` is `system`, `history`, `input`, `pre-step` or `context`."""
-
-    role: str
-    text: str
-    tokens: int
-    source: str
-    blocks: tuple[PreviewBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,21 +102,28 @@ class Previews:
         context = AssembleContext(session, tuple(said), CancelToken())
         with self._strategies.trying(context, applied):
             assembly = await self._prompt.assemble(context)
-        placed = self._strategies.made(context)
-        made = placed.compilation if placed is not None else self._profiles.snapshot(context)
-        assert made is not None  # the profile is a section of every prompt
+        choice, compiled = self._strategies.chosen(context), self._profiles.snapshot(context)
         admitted = await self._scripts.admitted(session, said)
-        messages = _Request(session, assembly, admitted, placed).messages()
+        history = foreseen(session, applied)
+        snapshot = propose_snapshot(session, assembly.facts)
+        batch = tuple(admitted) if snapshot is None else (*admitted, snapshot)
         model = self._model()
+        # what changes the history begins anew: then nothing that instructed the model before is left
+        goes_on = model.later_instructions and tuple(history) == tuple(session.derive())
+        await self._strategies.project(context, history, batch, goes_on=goes_on)
+        placed = choice.made if choice is not None else None
+        made = placed.compilation if placed is not None else compiled
+        assert made is not None  # the profile is a section of every prompt
+        messages = _Request(history, assembly, batch, placed, goes_on).messages()
         diagnostics = (
             placed.diagnostics if placed is not None else tuple(map(remark_of, made.profile.diagnostics))
         )
         return Preview(
             strategy=applied,
             messages=tuple(messages),
-            contexts=_blocks(assembly.facts, placed),
+            contexts=_blocks(assembly.facts, placed.standard if placed is not None else None),
             parameters=self._parameters.proposed(made.call_config),
-            diagnostics=diagnostics,
+            diagnostics=(*diagnostics, *repeated(history, applied, says=_says(placed))),
             tokens=sum(message.tokens for message in messages),
             window=model.window,
             max_response=made.request.max_response,
@@ -142,36 +133,82 @@ class Previews:
 
 
 class _Request:
-    """The messages as the loop would log and derive them."""
+    """The messages as the loop would log and derive them, or as a strategy would put them together."""
 
     def __init__(
-        self, session: Session, assembly: Assembly, said: Sequence[Message], placed: LastAssembly | None
+        self,
+        history: Sequence[Message],
+        assembly: Assembly,
+        batch: Sequence[Message],
+        placed: LastAssembly | None,
+        goes_on: bool,
     ) -> None:
-        self._session = session
+        """`goes_on` says that earlier instructions stay in the history and new ones are told behind it."""
+        self._history = history
         self._assembly = assembly
-        self._said = said
+        self._batch = batch
         self._placed = placed
+        self._standard = placed.standard if placed is not None else None
+        self._goes_on = goes_on and not (self._standard is not None and self._standard.reconcile_system)
 
     def messages(self) -> list[PreviewMessage]:
+        if self._placed is not None and self._placed.advanced is not None:
+            return self._projected(self._placed.advanced)
+        talk = [
+            _shown(message, "history", "history") for message in self._history if message["role"] != "system"
+        ]
+        instructions = self._instructions()
+        told = [message for message in self._history if message["role"] == "system"]
+        if self._goes_on and told and instructions:
+            talk = self._told_behind(instructions[0], told[-1])
+        else:
+            talk = [*instructions, *talk]
+        return [*talk, *(self._step(message) for message in self._step_batch())]
+
+    def _instructions(self) -> list[PreviewMessage]:
+        """The system text; none where it is empty."""
+        blocks = _blocks(self._assembly.said, self._standard)
+        if not blocks:
+            return []
+        text = self._assembly.system_text
+        # as the loop counts a message of one text
+        tokens = message_tokens({"content": [{"type": "text", "text": text}]})
+        return [PreviewMessage("system", text, tokens, "system", blocks)]
+
+    def _told_behind(self, now: PreviewMessage, last: Message) -> list[PreviewMessage]:
+        """The history with what instructed the model before; what does now stands behind it, unless it is the
+        same."""
+        same = message_text(last) == now.text
         found: list[PreviewMessage] = []
-        system = _blocks(self._assembly.said, self._placed)
-        if system:
-            text = self._assembly.system_text
-            # as the loop counts a message of one text
-            tokens = message_tokens({"content": [{"type": "text", "text": text}]})
-            found.append(PreviewMessage("system", text, tokens, "system", system))
-        for message in self._session.derive():
-            if message["role"] != "system":
+        for message in self._history:
+            if message is last and same:
+                found.append(now)
+            elif message["role"] == "system":
+                found.append(_shown(message, "system", EARLIER))
+            else:
                 found.append(_shown(message, "history", "history"))
-        found += [self._step(message) for message in self._batch()]
+        return found if same else [*found, now]
+
+    def _projected(self, outcome: AdvancedOutcome) -> list[PreviewMessage]:
+        record = with_sections(outcome, self._assembly.said)
+        blocks = blocks_of(record.messages, record.metadata)
+        coming = {message["id"] for message in self._batch}
+        found = []
+        for message in record.messages:
+            text, tokens = message_text(message), message_tokens(message)
+            if parts := blocks.get(message["id"]):
+                source = "system" if message["role"] == "system" else "pre-step"
+                found.append(PreviewMessage(message["role"], text, tokens, source, parts))
+            elif message["id"] in coming:
+                found.append(self._step(message))
+            else:
+                found.append(_shown(message, "history", "history"))
         return found
 
-    def _batch(self) -> Sequence[Message]:
-        snapshot = propose_snapshot(self._session, self._assembly.facts)
-        batch = (*self._said, snapshot) if snapshot is not None else tuple(self._said)
-        if self._placed is None:
-            return batch
-        return contributed(batch, self._placed.outcome, continues=True)
+    def _step_batch(self) -> Sequence[Message]:
+        if self._standard is None:
+            return self._batch
+        return contributed(self._batch, self._standard, continues=True)
 
     def _step(self, message: Message) -> PreviewMessage:
         source = message["source"]
@@ -182,13 +219,19 @@ class _Request:
             return PreviewMessage(message["role"], text, message_tokens(message), "pre-step", (block,))
         if source.get("kind") == SNAPSHOT_KIND:
             text = message_text(message)
-            blocks = _blocks(self._assembly.facts, self._placed)
+            blocks = _blocks(self._assembly.facts, self._standard)
             return PreviewMessage(message["role"], text, message_tokens(message), "context", blocks)
         return _shown(message, "input", "input")
 
     def _node(self, node_id: str) -> Node | None:
-        assert self._placed is not None
-        return next((node for node in self._placed.outcome.logical.nodes if node.id == node_id), None)
+        assert self._standard is not None
+        return next((node for node in self._standard.logical.nodes if node.id == node_id), None)
+
+
+def _says(placed: LastAssembly | None) -> bool:
+    """Whether the strategy says something beside the input, to stay in the history."""
+    outcome = placed.standard if placed is not None else None
+    return outcome is not None and bool(outcome.before_input or outcome.after_input)
 
 
 def _shown(message: Message, source: str, module: str) -> PreviewMessage:
@@ -200,12 +243,12 @@ def _shown(message: Message, source: str, module: str) -> PreviewMessage:
     )
 
 
-def _blocks(parts: Iterable[Part], placed: LastAssembly | None) -> tuple[PreviewBlock, ...]:
+def _blocks(parts: Iterable[Part], placed: StandardOutcome | None) -> tuple[PreviewBlock, ...]:
     """The parts with their labels: of the strategy's the entry's name, of others the section's."""
     nodes: dict[str, Node] = {}
     if placed is not None:
-        by_id = {node.id: node for node in placed.outcome.logical.nodes}
-        planned = (*placed.outcome.sections, *placed.outcome.contexts)
+        by_id = {node.id: node for node in placed.logical.nodes}
+        planned = (*placed.sections, *placed.contexts)
         nodes = {part.name: by_id[part.node_id] for part in planned if part.node_id is not None}
     blocks = []
     for part in parts:
@@ -226,14 +269,6 @@ def _block(node: Node, text: str) -> PreviewBlock:
     )
 
 
-def labelled_part(part: Part) -> tuple[str, str]:
-    """(name, source) of a part that no strategy placed."""
-    if not part.name.startswith(f"{PART}:"):
-        return part.name, "native-system"
-    _, _, _, module, label = part.name.split(":", 4)
-    return label, module
-
-
 def _official(part: Part) -> PreviewBlock:
     label, module = labelled_part(part)
     return PreviewBlock(label, part.text, estimate_tokens(part.text), module=module)
@@ -241,5 +276,5 @@ def _official(part: Part) -> PreviewBlock:
 
 def _added(made: Compilation, placed: LastAssembly | None) -> int:
     if placed is not None:
-        return placed.outcome.logical.extra_bytes
+        return placed.logical.extra_bytes
     return len(made.system_text.encode())

@@ -1,95 +1,60 @@
 """What strategies do in the agent loop: the sources of a step are placed, and the loop delivers them.
 
 The profile's compilation is the only snapshot of a step: texts, call parameters and records are of the same.
-Where none is applied nothing happens here, and the profile renders itself. Source: assembler spec 3 to 5;
-seed 001.
+Where none is applied nothing happens here, and the profile renders itself. A strategy of the standard back
+end hands its parts to the loop while the prompt is assembled; one of the advanced back end leaves the prompt
+to the program and puts the request together once the step is admitted. Source: assembler spec 3 to 5; seed
+001.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import structlog
 
-from engine.agent import AssembleContext, Assembly, Decision, Part, PreStep
-from engine.agent.standing import SNAPSHOT_KIND
+from engine.agent import AssembleContext, Assembled, Assembly, Decision, PreStep, RequestAssembly
 from engine.assembler import (
-    ASSEMBLER_KIND,
+    AdvancedOutcome,
     Applied,
     AssemblyRequest,
     AssemblyStore,
-    OfficialPart,
-    PlannedPart,
+    PlugInFailure,
     Sources,
     StandardOutcome,
     Strategy,
     check_standard,
-    deliver_standard,
+    check_standard_policy,
     native_sources,
+    plug_ins,
     require_advanced,
     story_sources,
 )
-from engine.assembler import PreStep as Contribution
-from engine.assembler.faults import unsupported
-from engine.codec import JsonObject
 from engine.hooks import Hooks, Next, Scope
-from engine.ids import new_id
-from engine.resources import Diagnostics
-from engine.session import Message, user_message
-from engine.strategies.assets import assets_of
-from engine.tavern import Compilation, ProfileSection, ScriptRunner, Section
-from engine.tavern.compilation import PART
-from engine.tavern.variables import changes_of
+from engine.session import Message
+from engine.strategies.advanced import (
+    Conversation,
+    Projector,
+    begins_series,
+    conversation_to_come,
+    switched,
+    with_sections,
+)
+from engine.strategies.assets import amended, assets_of
+from engine.strategies.choice import APPLIED, Choice, LastAssembly, Told, Wanted
+from engine.strategies.standard import continues, contributed, deliver, with_parts
+from engine.tavern import Compilation, ProfileSection, ScriptRunner
 
 __all__ = ["APPLIED", "LastAssembly", "Strategies", "Told", "Wanted", "contributed"]
 
 log = structlog.get_logger(__name__)
 
 _REMEMBERED: Final = 128  # sessions whose last assembly a panel can show; as many as compilations
-
-
-class Wanted(Enum):
-    """What a preview takes when it is given no strategy of its own."""
-
-    APPLIED = "applied"
-
-
-APPLIED: Final = Wanted.APPLIED
-"""The strategy that the session has applied."""
-
-
-@dataclass(frozen=True, slots=True)
-class LastAssembly:
-    """One assembly of a session by a strategy, and what it was made of."""
-
-    strategy: Applied
-    outcome: StandardOutcome
-    compilation: Compilation
-    diagnostics: tuple[JsonObject, ...]
-    turn: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the newest step of a session was told: the prompt as it was accepted, and what a strategy made of
-    it; None where none is applied."""
-
-    assembly: Assembly
-    made: LastAssembly | None
-
-
-@dataclass(slots=True)
-class _Choice:
-    """The strategy of one assembly, and what came of it."""
-
-    context: AssembleContext
-    applied: Applied | None
-    made: LastAssembly | None = None
 
 
 class Strategies:
@@ -107,21 +72,31 @@ class Strategies:
         self.store = store
         self.sources = Sources()
         self.sources.register_all((*native_sources(), *story_sources()), owner=owner)
+        self.failures: tuple[PlugInFailure, ...] = tuple(plug_ins(self.sources, owner=owner))
+        """Plug-ins that could not be taken in. What their sources would say is missing in every request."""
         self._advanced = advanced
         self._scripts = scripts
+        self._projector = Projector(self.sources, scripts)
         self._profiles: ProfileSection | None = None
-        self._choices: dict[tuple[str, bool], _Choice] = {}
-        self._tried: dict[int, Applied | None] = {}
+        self._choices: WeakKeyDictionary[AssembleContext, Choice] = WeakKeyDictionary()
+        self._tried: WeakKeyDictionary[AssembleContext, Applied | None] = WeakKeyDictionary()
+        self._steps: dict[str, Choice] = {}  # of the newest step of each session that is live
         self._last: OrderedDict[str, LastAssembly] = OrderedDict()
         self._told: dict[str, Told] = {}
         # outermost: what other parts of the program make of the prompt and the step is what is placed
         hooks.on("system-prompt/assemble", self._assembled, owner=owner, prepend=True)
         hooks.on("agent/pre-step", self._pre_step, owner=owner, prepend=True)
+        hooks.on("agent/assemble-request", self._request, owner=owner)
         hooks.on("agent/disposed", self._disposed, owner=owner)
 
     def bind(self, profiles: ProfileSection) -> None:
         """Whose compilations are placed; it asks `placed` of each assembly."""
         self._profiles = profiles
+
+    @property
+    def advanced(self) -> bool:
+        """Whether strategies of the advanced back end are carried out here."""
+        return self._advanced
 
     # -- what sessions use ---------------------------------------------------------------------------
 
@@ -130,15 +105,22 @@ class Strategies:
         return await self.store.selection(session_id)
 
     async def apply(
-        self, owner: str, session_id: str, strategy_id: str | None, *, running: bool = False
+        self,
+        owner: str,
+        session_id: str,
+        strategy_id: str | None,
+        *,
+        running: bool = False,
+        expected: str | None = None,
     ) -> Applied | None:
         """Let a session use a strategy of a library as it is now, or explicitly none.
 
-        Raises AssemblyError STRATEGY_RUNNING while its agent runs, STRATEGY_NOT_FOUND, and as `check`.
+        Raises AssemblyError STRATEGY_RUNNING while its agent runs, STRATEGY_NOT_FOUND, and as `check`;
+        Conflict STRATEGY_CHANGED when its revision is not `expected`.
         """
-        if strategy_id is not None and not running:
-            self.check((await self.store.get(owner, strategy_id)).strategy)
-        return await self.store.apply(owner, session_id, strategy_id, running=running)
+        return await self.store.apply(
+            owner, session_id, strategy_id, running=running, expected=expected, check=self.check
+        )
 
     async def inherit(self, parent_id: str, child_id: str) -> None:
         """A continuation uses what its story does, once; nothing links them afterwards."""
@@ -146,11 +128,12 @@ class Strategies:
 
     def check(self, strategy: Strategy) -> None:
         """Whether it can be carried out here. Raises AssemblyError ASSEMBLY_NATIVE_UNSUPPORTED, or
-        REQUEST_ASSEMBLY_CORE_REQUIRED for what needs the advanced back end."""
+        REQUEST_ASSEMBLY_CORE_REQUIRED and HISTORY_ADVANCED_REQUIRED for what needs the advanced back end."""
         if not strategy.standard:
             require_advanced(self._advanced)
-            raise unsupported("The advanced back end cannot send from here.", detail={"backend": "core"})
+            return
         check_standard(strategy)
+        check_standard_policy(strategy.history_policy)
 
     def last(self, session_id: str) -> LastAssembly | None:
         """The assembly of the session's last step, for those who want to see what came of it and why."""
@@ -165,116 +148,96 @@ class Strategies:
     async def placed(self, context: AssembleContext) -> bool:
         """Whether a strategy places the sources of this assembly; it does, even if the session is given
         another meanwhile."""
-        if id(context) in self._tried:
-            applied = self._tried[id(context)]
+        if context in self._tried:
+            applied = self._tried[context]
         else:
             applied = await self.current(context.session.id)
-        self._choices[_slot(context)] = _Choice(context, applied)
-        if applied is None and context.scope is not None:
-            self._last.pop(context.session.id, None)
+        choice = self._choices[context] = Choice(applied)
+        if context.scope is not None:
+            self._steps[context.session.id] = choice
+            if applied is None:
+                self._last.pop(context.session.id, None)
         return applied is not None
 
     @contextmanager
     def trying(self, context: AssembleContext, applied: Applied | None) -> Iterator[None]:
         """Let an assembly that is only looked at be made by this strategy, or by none."""
-        self._tried[id(context)] = applied
+        self._tried[context] = applied
         try:
             yield
         finally:
-            del self._tried[id(context)]
+            del self._tried[context]
 
-    def made(self, context: AssembleContext) -> LastAssembly | None:
-        """What a strategy made of this very assembly, while it is the session's newest."""
-        choice = self._choices.get(_slot(context))
-        return choice.made if choice is not None and choice.context is context else None
+    def chosen(self, context: AssembleContext) -> Choice | None:
+        """The strategy of this very assembly and what it made of it."""
+        return self._choices.get(context)
 
     async def _assembled(self, proposal: tuple[Assembly, AssembleContext], proceed: Next) -> Assembly:
         context = proposal[1]
-        accepted = await self._placed_parts(context, await proceed())
+        accepted: Assembly = await proceed()
+        compiled = self._profiles.snapshot(context) if self._profiles is not None else None
+        choice = self.chosen(context)
+        if compiled is None or choice is None:
+            return accepted
+        accepted = await self._placed_parts(context, choice, compiled, accepted)
         if context.scope is not None:
-            self._told[context.session.id] = Told(accepted, self.made(context))
+            now = self._profiles.snapshot(context) if self._profiles is not None else None
+            self._told[context.session.id] = Told(accepted, choice.applied, choice.made, now)
         return accepted
 
-    async def _placed_parts(self, context: AssembleContext, accepted: Assembly) -> Assembly:
-        choice = self._choices.get(_slot(context))
-        if choice is None or choice.context is not context or choice.applied is None:
+    async def _placed_parts(
+        self, context: AssembleContext, choice: Choice, made: Compilation, accepted: Assembly
+    ) -> Assembly:
+        if choice.applied is None:
             return accepted
-        made = self._profiles.snapshot(context) if self._profiles is not None else None
-        if made is None:
-            return accepted
+        self.check(choice.applied.strategy)
+        if choice.advanced:
+            choice.accepted = switched(accepted, choice.applied)
+            choice.compilation = made
+            return choice.accepted
         outcome = await self._delivered(choice.applied, made, context, accepted)
-        sections = _parts(accepted.sections, outcome.sections)
-        if made.profile.greeting is not None:
-            sections = _with_greeting(sections, outcome, made.profile.greeting)
-        self._keep(choice, made, outcome)
-        return replace(accepted, sections=sections, contexts=_parts(accepted.contexts, outcome.contexts))
+        self._keep(context, choice, made, outcome)
+        return with_parts(accepted, outcome, made.profile.greeting)
 
     async def _delivered(
         self, applied: Applied, made: Compilation, context: AssembleContext, accepted: Assembly
     ) -> StandardOutcome:
-        self.check(applied.strategy)
         session, claimed = context.session, list(context.claimed)
         if self._scripts is not None:  # what is placed around is what the model reads
             claimed = await self._scripts.admitted(session, claimed)
         last = self._last.get(session.id)
+        assets = assets_of(made)
         request = AssemblyRequest(
             session_id=session.id,
             native=(*session.derive(), *claimed),
             input_ids=frozenset(message["id"] for message in claimed),
-            assets=assets_of(made),
+            assets=assets,
             variables=accepted.variables,
             turn=None if context.scope is None else made.request.turn,
             preview=context.scope is None,
             max_bytes=made.profile.budget.max_bytes,
-            previous=last.outcome.logical.texts() if last is not None else {},
+            previous=last.logical.texts() if last is not None else {},
             now=made.request.now,
             seed=made.request.seed,
         )
-        outcome = await deliver_standard(
-            request,
-            applied.strategy,
-            self.sources.capture(),
-            sections=[OfficialPart(part.name, part.text) for part in accepted.said],
-            contexts=[OfficialPart(part.name, part.text) for part in accepted.facts],
-            token=context.token,
-        )
-        context.token.check()
-        self._amend(made, context, request, outcome)
+        outcome = await deliver(request, applied.strategy, self.sources, accepted, context.token)
+        self._amend(context, amended(made, assets, outcome.logical))
         return outcome
 
-    def _amend(
-        self,
-        made: Compilation,
-        context: AssembleContext,
-        request: AssemblyRequest,
-        outcome: StandardOutcome,
-    ) -> None:
-        """The compilation with the parts of this assembly, and what their texts made of variables."""
-        notes = Diagnostics()
-        variables = request.assets.variables
-        assert variables is not None  # `assets_of` gives them
-        asked = made.request
-        sections = tuple(
-            Section(node.source_id, node.field or node.source_id, node.text)
-            for node in outcome.logical.nodes
-            if not node.native
-        )
-        there = {node.field for node in outcome.logical.nodes if node.source_id == "worldbook"}
-        profile = replace(
-            made.profile,
-            sections=sections,
-            system_text="\n\n".join(section.text for section in sections),
-            variables=changes_of(variables, asked.local_variables, asked.global_variables, notes),
-            lore=tuple(active for active in made.profile.active if active.id in there),
-            diagnostics=(*made.profile.diagnostics, *notes.all()),
-        )
+    def _amend(self, context: AssembleContext, made: Compilation) -> None:
         if self._profiles is not None:
-            self._profiles.amend(context, replace(made, profile=profile))
+            self._profiles.amend(context, made)
 
-    def _keep(self, choice: _Choice, made: Compilation, outcome: StandardOutcome) -> None:
+    def _keep(
+        self,
+        context: AssembleContext,
+        choice: Choice,
+        made: Compilation,
+        outcome: StandardOutcome | AdvancedOutcome,
+    ) -> None:
         assert choice.applied is not None
-        context = choice.context
-        diagnostics = outcome.logical.diagnostics
+        remarked = outcome.logical if isinstance(outcome, StandardOutcome) else outcome
+        diagnostics = remarked.diagnostics
         turn = made.request.turn if context.scope is not None else None
         choice.made = LastAssembly(choice.applied, outcome, made, diagnostics, turn)
         if context.scope is None:
@@ -287,15 +250,82 @@ class Strategies:
             codes = sorted({str(note.get("code")) for note in diagnostics})
             log.debug("assembly.diagnostics", session=context.session.id, codes=codes)
 
+    # -- a request that is put together anew ---------------------------------------------------------------
+
+    async def _request(self, payload: RequestAssembly, proceed: Next) -> Assembled | None:
+        """The request of an attempt, when the session's strategy makes it itself."""
+        choice = self.chosen(payload.context)
+        if choice is None or choice.accepted is None:
+            passed: Assembled | None = await proceed()
+            return passed
+        outcome = await self._projected(
+            payload.context,
+            choice,
+            Conversation.of_step(payload.session, payload.messages),
+            step=(payload.turn, payload.step),
+            in_history=payload.call.system_prompt_update == "in-history",
+        )
+        return with_sections(outcome, choice.accepted.said)
+
+    async def project(
+        self, context: AssembleContext, history: Sequence[Message], batch: Sequence[Message], *, goes_on: bool
+    ) -> None:
+        """Let an advanced strategy make of an assembly that was only looked at what it would send if this
+        batch were admitted behind this history. `goes_on` says that what instructed the model before stays,
+        unless it was another strategy's. Raises as a step would end."""
+        choice = self.chosen(context)
+        if choice is None or choice.accepted is None or choice.applied is None:
+            return
+        session = context.session
+        coming = conversation_to_come(
+            session,
+            history,
+            choice.accepted.system_text,
+            batch,
+            goes_on=goes_on and not begins_series(session, choice.applied.strategy),
+        )
+        await self._projected(context, choice, coming)
+
+    async def _projected(
+        self,
+        context: AssembleContext,
+        choice: Choice,
+        conversation: Conversation,
+        *,
+        step: tuple[int, int] | None = None,
+        in_history: bool = False,
+    ) -> AdvancedOutcome:
+        assert choice.applied is not None  # only such a choice has an accepted prompt
+        assert choice.accepted is not None
+        assert choice.compilation is not None
+        outcome, made = await self._projector.project(
+            context.session,
+            choice.applied,
+            choice.compilation,
+            choice.accepted,
+            conversation,
+            context.token,
+            step=step,
+            in_history=in_history,
+        )
+        self._amend(context, made)
+        self._keep(context, choice, choice.compilation, outcome)
+        return outcome
+
     # -- the step ----------------------------------------------------------------------------------------
 
     async def _pre_step(self, step: PreStep, proceed: Next) -> Decision:
         decision: Decision = await proceed()
-        choice = self._choices.get((step.session.id, True))
-        if decision.kind != "enter" or choice is None or choice.made is None:
+        choice = self._steps.get(step.session.id)
+        if decision.kind != "enter" or choice is None or choice.applied is None:
             return decision
-        outcome = choice.made.outcome
-        messages = contributed(decision.messages, outcome, continues=_continues(step))
+        if choice.accepted is not None:
+            new = begins_series(step.session, choice.applied.strategy)
+            return replace(decision, starts_series=decision.starts_series or new)
+        outcome = choice.made.standard if choice.made is not None else None
+        if outcome is None:
+            return decision
+        messages = contributed(decision.messages, outcome, continues=continues(step))
         return replace(
             decision,
             messages=messages,
@@ -303,54 +333,5 @@ class Strategies:
         )
 
     def _disposed(self, session_id: str) -> None:
-        for running in (True, False):
-            self._choices.pop((session_id, running), None)
+        self._steps.pop(session_id, None)
         self._told.pop(session_id, None)
-
-
-def contributed(
-    messages: Sequence[Message], outcome: StandardOutcome, *, continues: bool
-) -> tuple[Message, ...]:
-    """The batch of a step with what the strategy says before and after it, each time under new ids.
-
-    Nothing is added to a batch that holds nothing but facts, unless the step goes on after a tool: a
-    contribution never spends a model call.
-    """
-    enters = any(message["source"].get("kind") != SNAPSHOT_KIND for message in messages)
-    if not enters and not continues:
-        return tuple(messages)
-    return (*map(_said, outcome.before_input), *messages, *map(_said, outcome.after_input))
-
-
-def _said(contribution: Contribution) -> Message:
-    return user_message(new_id("asm"), contribution.text, dict(contribution.source))
-
-
-def _continues(step: PreStep) -> bool:
-    """Whether the model is about to read the results of its tools."""
-    said = step.session.derive()
-    last = next((m for m in reversed(said) if m["source"].get("kind") != ASSEMBLER_KIND), None)
-    return last is not None and last["role"] == "tool"
-
-
-def _parts(accepted: Sequence[Part], planned: Sequence[PlannedPart]) -> tuple[Part, ...]:
-    official: Mapping[str, Part] = {part.name: part for part in accepted}
-    return tuple(
-        Part(part.name, part.text) if part.node_id is not None else official[part.name] for part in planned
-    )
-
-
-def _with_greeting(
-    sections: tuple[Part, ...], outcome: StandardOutcome, greeting: Section
-) -> tuple[Part, ...]:
-    """The greeting behind the story's own parts: how it began, until the model has answered."""
-    ours = {part.name for part in outcome.sections if part.node_id is not None}
-    at = max((at for at, part in enumerate(sections, start=1) if part.name in ours), default=len(sections))
-    number = len(ours) + len(outcome.contexts)
-    part = Part(f"{PART}:{number:04}:{greeting.kind}:{greeting.field}", greeting.text)
-    return (*sections[:at], part, *sections[at:])
-
-
-def _slot(context: AssembleContext) -> tuple[str, bool]:
-    """A preview during a step must not take the step's place."""
-    return context.session.id, context.scope is not None

@@ -20,7 +20,7 @@ from engine.macros import Chat, ChatMessage
 from engine.session import Event, Message, Session, message_text, transcript
 from engine.tavern.adapters import Speaker
 
-__all__ = ["GENERATION", "NORMAL", "Conversation", "conversation", "scanned_texts"]
+__all__ = ["GENERATION", "NORMAL", "Conversation", "conversation", "scanned_texts", "words_of"]
 
 GENERATION: Final = "generation"
 """Where the source of a person's message names the kind of answer that it is put in for: `swipe`. Without it
@@ -81,7 +81,7 @@ class Conversation:
         ][-_CHAT_MESSAGES:]
         return Chat(
             tuple(
-                ChatMessage(_words(message), is_user=message["role"] == "user", sent_at=at)
+                ChatMessage(words_of(message), is_user=message["role"] == "user", sent_at=at)
                 for message, at in messages
             ),
             first_id=self.count - len(messages),
@@ -172,7 +172,7 @@ def _claims(session: Session) -> tuple[int, ...]:
     return tuple(reversed(seqs))
 
 
-def _words(message: Message) -> str:
+def words_of(message: Message) -> str:
     """What was said, without the speaker's label."""
     text = message_text(message)
     persona = message["source"].get("persona")

@@ -10,8 +10,9 @@ Source: spec tavern 5, seed 003.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import structlog
 
@@ -34,14 +35,6 @@ POLICY: Final = "rp:policy"
 """The one section of the program that stays beside a profile which wants to be alone (spec tavern 5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    """The compilation of one assembly."""
-
-    context: AssembleContext
-    made: Compilation
-
-
 class ProfileSection:
     """Binds a loader to the agents of one engine."""
 
@@ -61,23 +54,22 @@ class ProfileSection:
         self._loader = loader
         self._parameters = parameters
         self._variables = variables
-        self._snapshots: dict[tuple[str, bool], _Snapshot] = {}
+        self._snapshots: WeakKeyDictionary[AssembleContext, Compilation] = WeakKeyDictionary()
         prompt.section(Section(SECTION, SectionOrder.STORY, self._text), owner=owner)
         hooks.on("system-prompt/assemble", self._assembled, owner=owner)
         hooks.on("agent/admitted", self._admitted, owner=owner)
+        hooks.on("agent/assembled", self._put_together, owner=owner)
         hooks.on("agent/turn-ended", self._ended, owner=owner)
-        hooks.on("agent/disposed", self._disposed, owner=owner)
 
     def snapshot(self, context: AssembleContext) -> Compilation | None:
-        """The compilation of this very assembly, while it is the session's newest."""
-        held = self._snapshots.get(_slot(context))
-        return held.made if held is not None and held.context is context else None
+        """The compilation of this very assembly, whatever else is assembled for the session meanwhile."""
+        return self._snapshots.get(context)
 
     def amend(self, context: AssembleContext, made: Compilation) -> None:
         """What a strategy made of this assembly's compilation; it is remembered when the step is admitted."""
         if self.snapshot(context) is None:
             return
-        self._snapshots[_slot(context)] = _Snapshot(context, made)
+        self._snapshots[context] = made
         if context.scope is not None:
             self._loader.remember(made)
 
@@ -88,7 +80,7 @@ class ProfileSection:
             context.session, context.claimed, resolve_only=placed, tried=context.scope is None
         )
         context.token.check()
-        self._snapshots[_slot(context)] = _Snapshot(context, made)
+        self._snapshots[context] = made
         if context.scope is not None:  # a preview must not speak for the step that runs
             self._parameters.keep(context.session.id, made.call_config)
         if made.diagnostics:
@@ -120,10 +112,21 @@ class ProfileSection:
         made = self.snapshot(context)
         if made is None:
             return None
-        profile = made.profile
-        if profile.lore_record is not None:
-            session.append_plugin_record(EFFECTS_RECORD, profile.lore_record)
-        record = profile.variables.record()
+        if made.profile.lore_record is not None:
+            session.append_plugin_record(EFFECTS_RECORD, made.profile.lore_record)
+        return self._remember(session, turn, step, made)
+
+    def _put_together(
+        self, session: Session, turn: int, step: int, context: AssembleContext
+    ) -> Awaitable[None] | None:
+        """The texts of a request that is put together anew are made only then. Each attempt's say what holds
+        after it, all counted from what held before the step: a retry counts nothing twice."""
+        made = self.snapshot(context)
+        return self._remember(session, turn, step, made) if made is not None else None
+
+    def _remember(self, session: Session, turn: int, step: int, made: Compilation) -> Awaitable[None] | None:
+        """What the texts of a step made of variables."""
+        profile, record = made.profile, made.profile.variables.record()
         if record is not None:
             session.append_plugin_record(VARIABLES_RECORD, {"turn": turn, "step": step, **record})
         if profile.variables.shared and made.request.owner:
@@ -137,15 +140,6 @@ class ProfileSection:
             await self._variables.flush()
         except StorageError as error:
             log.error("variables.not_saved", session=session_id, code=error.error_code)
-
-    def _disposed(self, session_id: str) -> None:
-        for running in (True, False):
-            self._snapshots.pop((session_id, running), None)
-
-
-def _slot(context: AssembleContext) -> tuple[str, bool]:
-    """A preview during a step must not take the step's place."""
-    return context.session.id, context.scope is not None
 
 
 def _stays(name: str) -> bool:

@@ -8,6 +8,8 @@
   words as they were said. Words that were edited while they waited meet, of the first kind, only scripts
   that run on edits. A script that leaves nothing of a message does not take it away.
 * World info meets the scripts for the prompt when it is written into the profile.
+* A request that is put together anew (an advanced strategy) has the model's earlier answers as the scripts
+  for the prompt make them. What a provider wants back exactly as it came stays so.
 
 Source: spec sillytavern 5, tavern 10; decision 34.
 """
@@ -27,7 +29,7 @@ from engine.macros import MacroContext
 from engine.resources import RegexScript
 from engine.session import Message, Session, text_block
 from engine.tavern.scripts import story_scripts
-from engine.tavern.story_runner import LoreScripts, Rewritten, StoryRunner
+from engine.tavern.story_runner import LoreScripts, PromptText, Rewritten, StoryRunner
 from engine.tavern.watches import Watches
 
 __all__ = ["EDITED", "SCRIPTS_RECORD", "ScriptRunner", "labelled"]
@@ -39,6 +41,7 @@ SCRIPTS_RECORD: Final = "plugin:tavern/scripts"
 EDITED: Final = "edited"
 """In a message's source: its words were changed while they waited."""
 
+_GREETING: Final = "greeting"
 _ADMITTED = 256  # messages whose scripted form is remembered between the profile and the admission
 
 
@@ -96,6 +99,29 @@ class ScriptRunner:
         admission) it answers the same, and the scripts run once.
         """
         return (await self._rewritten(session, messages))[0]
+
+    async def for_prompt(
+        self, session: Session, messages: Sequence[Message], greeting: str = ""
+    ) -> tuple[Sequence[Message], str]:
+        """The model's answers in a history, and the greeting, as a request has them. One of which nothing is
+        left is not in it."""
+        chat = [message["id"] for message in messages if _is_said(message) or message["role"] == "assistant"]
+        back = {message_id: len(chat) - 1 - at for at, message_id in enumerate(chat)}
+        answers = [message for message in messages if _is_plain_answer(message)]
+        texts = [PromptText(_GREETING, greeting, len(chat))] if greeting else []
+        for message in answers:
+            texts += [
+                PromptText(f"{message['id']}:{at}", block["text"], back[message["id"]])
+                for at, block in enumerate(message["content"])
+                if block["type"] == "text"
+            ]
+        runner = await self.of_session(session)
+        made = await runner.for_prompt(texts)
+        if not made:
+            return messages, greeting
+        changed = {message["id"]: _with_answer(message, made) for message in answers}
+        kept = (changed.get(message["id"], message) for message in messages)
+        return [message for message in kept if message is not None], made.get(_GREETING, greeting)
 
     async def _rewritten(
         self, session: Session, messages: Sequence[Message]
@@ -162,6 +188,25 @@ class ScriptRunner:
         stored = await self._library.personas.find(bound) if bound is not None else None
         user = selection.user_name if stored is None else stored.persona.name
         return MacroContext(user=user, char=char, group=(char,), seed=selection.seed)
+
+
+def _is_plain_answer(message: Message) -> bool:
+    """Whether the model wrote it, and its provider does not want it back exactly as it came."""
+    return message["role"] == "assistant" and message["source"].get("replayState") is None
+
+
+def _with_answer(message: Message, made: Mapping[str, str]) -> Message | None:
+    """The answer with other texts; None when nothing of it is left."""
+    content: list[Any] = []
+    for at, block in enumerate(message["content"]):
+        text = made.get(f"{message['id']}:{at}")
+        if text is None:
+            content.append(block)
+        elif text.strip():
+            content.append(text_block(text))
+    if list(message["content"]) == content:
+        return message
+    return dict(message) | {"content": content} if content else None
 
 
 def _is_said(message: Message) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from engine.resources import RegexScript
 from engine.scripts import ContextMacros, Macros, Occasion, Problem, applies, apply_scripts, find_pattern
 from engine.tavern.watches import PatternStopped, Watches
 
-__all__ = ["AI_OUTPUT", "USER_INPUT", "LoreScripts", "Rewritten", "StoryRunner"]
+__all__ = ["AI_OUTPUT", "USER_INPUT", "LoreScripts", "PromptText", "Rewritten", "StoryRunner"]
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +32,7 @@ USER_INPUT, AI_OUTPUT, WORLD_INFO = 1, 2, 5
 
 TEXT_SECONDS = 0.3  # of all scripts on one text: spec sillytavern 5
 LORE_SECONDS = 0.6  # of all scripts on all lore of one profile: a step is waiting for it
+PROMPT_SECONDS = 0.6  # of all scripts on all earlier answers of one request, for the same reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,16 @@ class Rewritten:
     changed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A text of the model's on its way into a request. `key` names it, `depth` counts the messages of the
+    story that came after it."""
+
+    key: str
+    text: str
+    depth: int
 
 
 class StoryRunner:
@@ -96,6 +107,27 @@ class StoryRunner:
             problem = Problem(last, "SCRIPT_EMPTIED", "It leaves nothing of the words, so they stay.")
             return replace(made, text=text, changed=(), problems=(*made.problems, problem))
         return made
+
+    async def for_prompt(self, texts: Sequence[PromptText]) -> Mapping[str, str]:
+        """What the scripts for the prompt make of the model's texts: those that they change, by key.
+
+        The newest first: when the time for all of them is up, the older ones stay as they are.
+        """
+        meant = [
+            text
+            for text in texts
+            if text.text
+            and any(
+                applies(script, Occasion(AI_OUTPUT, prompt=True, depth=text.depth)) for script in self.scripts
+            )
+        ]
+        if not meant:
+            return {}
+        meant.sort(key=lambda text: text.depth)
+        macros = {text.key: self._macros(text.key, "", None) for text in meant}
+        done = await asyncio.to_thread(_all_applied, meant, self.scripts, macros, self.watch)
+        self.conclude(_together(done.values()), f"placement {AI_OUTPUT}, prompt")
+        return {key: made.text for key, made in done.items() if made.changed}
 
     def lore(self) -> LoreScripts | None:
         """What acts on world info; None when nothing does."""
@@ -186,15 +218,33 @@ class LoreScripts:
     def conclude(self) -> None:
         """As `StoryRunner.conclude`, for all entries together."""
         done, self._done = self._done, []
-        self._runner.conclude(
-            Rewritten(
-                "",
-                tuple(name for made in done for name in made.changed),
-                tuple(problem for made in done for problem in made.problems),
-                sum(made.seconds for made in done),
-            ),
-            "lore",
-        )
+        self._runner.conclude(_together(done), "lore")
+
+
+def _together(done: Iterable[Rewritten]) -> Rewritten:
+    """What was done to several texts, as one deed without a text."""
+    done = tuple(done)
+    return Rewritten(
+        "",
+        tuple(name for made in done for name in made.changed),
+        tuple(problem for made in done for problem in made.problems),
+        sum(made.seconds for made in done),
+    )
+
+
+def _all_applied(
+    texts: Sequence[PromptText], scripts: Sequence[RegexScript], macros: Mapping[str, Macros], watch: Watch
+) -> dict[str, Rewritten]:
+    done: dict[str, Rewritten] = {}
+    left = PROMPT_SECONDS
+    for text in texts:
+        if left <= 0:
+            break
+        occasion = (Occasion(AI_OUTPUT, prompt=True, depth=text.depth),)
+        seconds = min(left, TEXT_SECONDS)
+        done[text.key] = made = _applied(text.text, scripts, occasion, macros[text.key], watch, seconds)
+        left -= made.seconds
+    return done
 
 
 def _shown(placement: int, depth: int | None) -> tuple[Occasion, Occasion]:

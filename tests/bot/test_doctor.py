@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 
 from bot import doctor
-from bot.doctor import Finding, database, model
-from bot.settings import Settings
+from bot.doctor import Finding, database, model, sources
+from bot.settings import AssemblySettings, Settings
 from engine.storage import Store
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -45,6 +45,42 @@ async def test_something_bad_is_exit_code_1_and_counted(settings: Settings) -> N
 
     assert "✗ Discord: no token is set." in out.getvalue()
     assert out.getvalue().endswith("\n1 thing needs mending.\n")
+
+
+# --- what requests are made of
+
+
+async def test_without_packages_there_is_nothing_to_say_of_sources(settings: Settings) -> None:
+    assert await found(sources.check(settings)) == []
+
+
+async def test_a_package_s_source_is_named_and_one_that_fails_tells_why(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "doctor_memory.py").write_text(
+        "from engine.assembler import Definition, Output\n"
+        "MEMORY = Definition(id='example.memory/recalled', plugin_id='example', name='Memory', "
+        "resolve=lambda context, rule: Output())\n"
+    )
+    info = tmp_path / "doctor_memory-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: doctor_memory\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[inglenook.sources]\nmemory = doctor_memory:MEMORY\nlost = doctor_memory:LOST\n"
+    )
+    brought, failed = await found(sources.check(settings))
+    assert (brought.kind, brought.text) == ("good", "Sources from packages: example.memory/recalled.")
+    assert failed.kind == "note" and "“lost”" in failed.text and "LOST" in failed.text
+
+
+async def test_the_advanced_back_end_on_a_model_that_takes_no_later_instructions_is_noted(
+    settings: Settings,
+) -> None:
+    on = settings.model_copy(update={"assembly": AssemblySettings(advanced=True)})
+    assert await found(sources.check(on)) == []  # the narrator takes them
+    (found_note,) = await found(sources.check(asking(on, "http://127.0.0.1:9/v1")))
+    assert found_note.kind == "note" and "only in front" in found_note.text
 
 
 # --- the database

@@ -146,6 +146,18 @@ def message(role: str, text: str, **source: Any) -> dict[str, Any]:
             "openai/m, window 8192",
         ),
         (
+            "request/assembly",
+            {
+                "messages": [{}, {}],
+                "metadata": {
+                    "strategy": {"id": "st", "name": "Mine", "revision": "r"},
+                    "extraBytes": 812,
+                    "historyPolicy": {"decisions": [{"action": "edit"}, {"action": "keep"}]},
+                },
+            },
+            "“Mine”: 2 messages, 812 bytes added, 1 old messages cut or left out",
+        ),
+        (
             "llm/retry",
             {"retry": 2, "delayMs": 1000, "failure": {"code": "RATE_LIMIT", "message": "slow down"}},
             "number 2 in 1000 ms after RATE_LIMIT: slow down",

@@ -271,13 +271,13 @@ async def test_a_text_is_tried_as_an_answer_and_as_peoples_words(scene: Scene) -
         "People see\n```\nShe **SHOUTed**.\n```\n"
         "The model reads\n```\nShe **SHOUTed**. (OOC: brb)\n```\n"
         "-# Changed by: No OOC, Loud\n"
-        "-# ⚠ It changes earlier answers in the request to the model. That needs an assembling strategy; "
-        "without one the model reads its answers as it wrote them.\n"
+        "-# ⚠ It changes earlier answers in the request to the model. That needs an advanced strategy; "
+        "under any other the model reads its answers as it wrote them.\n"
         "**As a person's words**\n"
         "People see, and the model reads\n```\nShe **SHOUTed**. (OOC: brb)\n```\n"
         "-# Changed by: Loud\n"
-        "-# ⚠ It changes earlier answers in the request to the model. That needs an assembling strategy; "
-        "without one the model reads its answers as it wrote them."
+        "-# ⚠ It changes earlier answers in the request to the model. That needs an advanced strategy; "
+        "under any other the model reads its answers as it wrote them."
     )
     assert labels_of(done.message) == ["Another text"]
     await scene.running.restart()

@@ -23,6 +23,7 @@ from bot.sandbox.limits import Upload
 from bot.sandbox.screen import InteractionResult, Shown
 from bot.sandbox.wire import WireDiscord
 from bot.settings import (
+    AssemblySettings,
     AttachmentSettings,
     ModelSettings,
     NarratorSettings,
@@ -258,6 +259,7 @@ async def set_scene(
     start: bool = True,
     play: PlaySettings | None = None,
     attachments: AttachmentSettings | None = None,
+    assembly: AssemblySettings | None = None,
     **model_settings: Any,
 ) -> AsyncIterator[Scene]:
     """A running bot whose answers come from a scripted model server, or with `narrator` from that."""
@@ -269,6 +271,7 @@ async def set_scene(
             narrator=NarratorSettings(words_per_second=0),
             play=play or PlaySettings(),
             attachments=attachments or AttachmentSettings(),
+            assembly=assembly or AssemblySettings(),
         )
         async with running_bot(wire, settings, pace=pace, start=start) as running:
             yield Scene(wire, running, model)

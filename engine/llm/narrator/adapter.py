@@ -68,7 +68,12 @@ class Narrator:
 
     def model_info(self, model: str) -> ModelInfo:
         return ModelInfo(
-            PROVIDER, model, context_window=CONTEXT_WINDOW, max_output=CONTEXT_WINDOW, reasoning_efforts=()
+            PROVIDER,
+            model,
+            context_window=CONTEXT_WINDOW,
+            max_output=CONTEXT_WINDOW,
+            reasoning_efforts=(),
+            system_prompt_update="in-history",
         )
 
     async def stream(self, request: LlmRequest, token: CancelToken) -> AsyncGenerator[Chunk, None]:

@@ -99,10 +99,13 @@ def read_scene(request: LlmRequest) -> Scene:
     """Read the request; nothing else goes into an answer, so equal requests get equal answers."""
     messages = request.messages
     users = [message for message in messages if _is_said(message)]
+    # Each system message says all that holds from there on, so that the last one is what holds now.
+    systems = [message for message in messages if message["role"] == "system"]
     prompt = "\n".join(
         _text(message)
         for message in messages
-        if message["role"] in ("system", "developer")
+        if message in systems[-1:]
+        or message["role"] == "developer"
         or (message["role"] == "user" and not _is_said(message) and not is_notes(message))
     )
     # The first one: the line stands at the top of the prompt, and a card may hold a like one below.

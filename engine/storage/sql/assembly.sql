@@ -11,6 +11,10 @@ UPDATE strategy SET name = :name, document = :document, size = :size, updated_at
 WHERE id = :id AND owner = :owner
   AND (SELECT COALESCE(SUM(size), 0) FROM strategy WHERE owner = :owner AND id <> :id) + :size <= :max_bytes;
 
+-- name: strategy_same
+-- Changes nothing: holds where the strategy is still the document that somebody read.
+UPDATE strategy SET size = size WHERE id = :id AND owner = :owner AND document = :document;
+
 -- name: strategy_get
 -- One strategy.
 SELECT * FROM strategy WHERE id = :id;
@@ -32,9 +36,13 @@ ON CONFLICT (session_id) DO UPDATE SET strategy_id = excluded.strategy_id, docum
   updated_at = excluded.updated_at;
 
 -- name: applied_strategy_inherit
--- A session uses this, if nothing was said of it yet.
+-- A session uses what its parent does, or the default where nothing was said of that, if nothing was said of
+-- the session itself yet.
 INSERT INTO applied_strategy (session_id, strategy_id, document, updated_at)
-VALUES (:session_id, :strategy_id, :document, :at)
+SELECT :session_id, strategy_id, document, :at FROM applied_strategy WHERE session_id = :parent_id
+UNION ALL
+SELECT :session_id, :default_id, :default_document, :at
+WHERE NOT EXISTS (SELECT 1 FROM applied_strategy WHERE session_id = :parent_id)
 ON CONFLICT (session_id) DO NOTHING;
 
 -- name: applied_strategy_get

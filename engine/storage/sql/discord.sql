@@ -177,6 +177,15 @@ SELECT value FROM guild_setting WHERE guild_id = :guild_id AND key = :key;
 -- All that a server has set.
 SELECT key, value FROM guild_setting WHERE guild_id = :guild_id ORDER BY key;
 
+-- name: story_setting_put
+-- A story's table is given a value (JSON text).
+INSERT INTO story_setting (play_id, key, value, updated_at) VALUES (:play_id, :key, :value, :now)
+ON CONFLICT (play_id, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at;
+
+-- name: story_setting_get
+-- One value of a story's table.
+SELECT value FROM story_setting WHERE play_id = :play_id AND key = :key;
+
 -- name: avatar_put
 -- Where a picture hangs.
 INSERT INTO avatar (key, channel_id, message_id, url, expires_at, updated_at)

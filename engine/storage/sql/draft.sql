@@ -11,8 +11,13 @@ ON CONFLICT (user_id, owner, strategy_id) DO UPDATE SET document = excluded.docu
   revision = excluded.revision, updated_at = excluded.updated_at
 WHERE revision = :before;
 
+-- name: strategy_draft_saved
+-- Saved, unless it is not any more what was.
+DELETE FROM strategy_draft WHERE user_id = :user_id AND owner = :owner AND strategy_id = :strategy_id
+  AND revision = :revision;
+
 -- name: strategy_draft_drop
--- Saved, or thrown away.
+-- Thrown away.
 DELETE FROM strategy_draft WHERE user_id = :user_id AND owner = :owner AND strategy_id = :strategy_id;
 
 -- name: strategy_draft_trim
@@ -21,7 +26,3 @@ DELETE FROM strategy_draft WHERE user_id = :user_id AND (owner, strategy_id) IN 
   SELECT owner, strategy_id FROM strategy_draft WHERE user_id = :user_id
   ORDER BY updated_at DESC LIMIT -1 OFFSET :most
 );
-
--- name: strategy_draft_gone
--- The strategy was deleted, and with it what anybody changed about it.
-DELETE FROM strategy_draft WHERE owner = :owner AND strategy_id = :strategy_id;

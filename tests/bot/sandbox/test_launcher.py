@@ -160,6 +160,9 @@ def test_the_child_gets_every_setting_and_this_discord(tmp_path: Path) -> None:
     assert "real-token" not in env.values()
     assert env["INGLENOOK_CONFIG"] == str(tmp_path / "no-settings.toml")
     assert env["INGLENOOK_STORAGE__PATH"] == str(tmp_path / "inglenook.db")
+    # and everything can be tried
+    assert settings.assembly.advanced is False
+    assert env["INGLENOOK_ASSEMBLY__ADVANCED"] == "true"
 
 
 def test_the_page_says_who_writes() -> None:

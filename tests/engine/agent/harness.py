@@ -73,9 +73,10 @@ class ScriptedAdapter:
     def __init__(self, *answers: Iterable[Any]) -> None:
         self.answers = [list(answer) for answer in answers]
         self.requests: list[list[str]] = []
+        self.window: int | None = None
 
     def model_info(self, model: str) -> ModelInfo:
-        return ModelInfo("scripted", model)
+        return ModelInfo("scripted", model, context_window=self.window)
 
     async def stream(self, request: LlmRequest, token: CancelToken) -> AsyncIterator[Any]:
         self.requests.append([f"{m['role']}:{message_text(m)}" for m in request.messages])

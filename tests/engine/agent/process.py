@@ -16,12 +16,15 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from engine.agent import (
+    ASSEMBLY,
     Agents,
     AssembleContext,
+    Assembled,
     Compactor,
     Context,
     Decision,
     PreStep,
+    RequestAssembly,
     Section,
     Services,
     SystemPrompt,
@@ -42,6 +45,7 @@ from engine.session import (
     StoredHead,
     StoredSession,
     StrictValidator,
+    user_message,
 )
 from tests.engine.agent.harness import Anything
 from tests.engine.agent.ledger import Ledger
@@ -259,6 +263,7 @@ _WATERFALLS = (
     "agent/pre-step",
     "agent/request",
     "agent/request-error",
+    "agent/assemble-request",
     "tools/pre-execute",
     "tools/post-execute",
 )
@@ -339,6 +344,8 @@ class Process:
             outcome = await proceed()
             if deed == "series" and isinstance(outcome, Decision):
                 return replace(outcome, starts_series=True)
+            if deed == "assemble" and isinstance(payload, RequestAssembly):
+                return Assembled((*payload.messages, user_message("aside", "It is late.")), {"n": 1})
             return outcome
 
         return listen
@@ -358,9 +365,9 @@ class Process:
         session = self.services.journal.sessions.get(request.session_id or "")
         if session is None:
             self.faults.append(f"a request of {request.session_id}, which is not live")
-        elif list(request.messages) != Ledger.of(session).history(session.events()):
+        elif list(request.messages) != _logged(session):
             self.faults.append(f"the request at {session.seq} is not what the log says")
-        elif max(session.surface.nodes) >= self.line.stored.get(session.id, 0):
+        elif _newest(session) >= self.line.stored.get(session.id, 0):
             self.faults.append(f"the request at {session.seq} holds what a crash would make us forget")
         return _breaking(proceed()) if deed == "break" else proceed()
 
@@ -416,6 +423,22 @@ class Process:
 
 def _digs_beside_others(arguments: Any) -> bool:
     return bool(arguments.model_extra)
+
+
+def _logged(session: Session) -> list[Any]:
+    """What the log says of the request that is about to be sent: the history, or what was put together since
+    the last attempt ended."""
+    for event in reversed(session.events()):
+        if event.type == ASSEMBLY:
+            return list(event.data["messages"])
+        if event.type in ("assistant/message", "assistant/attempt", "step/start"):
+            break
+    return list(Ledger.of(session).history(session.events()))
+
+
+def _newest(session: Session) -> int:
+    """The seq of the newest event that a request is made of."""
+    return max(e.seq for e in session.events() if e.seq in session.surface.nodes or e.type == ASSEMBLY)
 
 
 async def _breaking(stream: AsyncIterator[Any]) -> AsyncIterator[Any]:

@@ -57,6 +57,7 @@ _HOOKS = {
     "agent/pre-step": ("raise", "wait", "reject", "series"),
     "agent/request": ("raise", "wait"),
     "agent/request-error": ("raise", "wait"),
+    "agent/assemble-request": ("raise", "wait", "assemble"),
     "agent/turn-stopping": ("raise", "wait"),
     "agent/created": ("raise", "wait"),
     "tools/pre-execute": ("raise", "wait"),

@@ -106,6 +106,15 @@ async def test_a_question_is_answered_with_what_the_world_knows() -> None:
         assert "he Salt Gate has been shut since the flood" in answer
 
 
+async def test_of_several_instructions_the_last_holds() -> None:
+    said = message("user", "Ana: Where is the Grey Heron?")
+    later = message("system", SYSTEM.replace("The Grey Heron sank", "The Grey Heron came home"))
+    scene = read_scene(request(said, later))
+    assert any("came home" in sentence for sentence in scene.lore)
+    assert not any("sank" in sentence for sentence in scene.lore)
+    assert Narrator().model_info("offline").system_prompt_update == "in-history"
+
+
 async def test_instructions_are_never_told_as_lore() -> None:
     for session in range(20):
         answer = await say("Ana: Tell me of the Salt Gate.", session=f"s_{session}")

@@ -14,6 +14,7 @@ from engine.hooks import Next, Scope
 from engine.host import Engine, EngineSettings
 from engine.library import LibraryLimits, Selection
 from engine.llm import CallConfig, LlmRequest, ModelInfo, RetryPolicy
+from engine.llm.model import SystemPromptUpdate
 from engine.play import ExchangeEnded, ExchangeStarted, Head, Node, Receipt, Utterance
 from engine.resources import read_preset
 from engine.session import Event, message_text
@@ -30,7 +31,8 @@ class Voice:
 
     provider = "scripted"
 
-    def __init__(self) -> None:
+    def __init__(self, system_prompt_update: SystemPromptUpdate = "none") -> None:
+        self.system_prompt_update = system_prompt_update
         self.plans: deque[list[Any]] = deque()
         self.requests: list[LlmRequest] = []
         self.said = 0
@@ -44,7 +46,7 @@ class Voice:
         return _spoken(self.requests[index].messages)
 
     def model_info(self, model: str) -> ModelInfo:
-        return ModelInfo("scripted", model)
+        return ModelInfo("scripted", model, system_prompt_update=self.system_prompt_update)
 
     async def stream(self, request: LlmRequest, token: CancelToken) -> AsyncIterator[Any]:
         self.requests.append(request)
@@ -99,6 +101,7 @@ class Table:
         self._life = 0
         self._owner = Scope("table")
         self.now: int | None = None
+        self._settings: dict[str, Any] = {}
 
     @property
     def engine(self) -> Engine:
@@ -112,6 +115,8 @@ class Table:
     # -- lives of the process ----------------------------------------------------------------------
 
     async def open(self, **settings: Any) -> None:
+        """Come up. The settings hold for the lives after this one too."""
+        self._settings |= settings
         values: dict[str, Any] = {
             "database": self.file,
             "adapter": self.voice,
@@ -121,7 +126,7 @@ class Table:
             "retry": RetryPolicy(base_ms=1, cap_ms=2),
         }
         clock = {} if self.now is None else {"clock": lambda: self.now}
-        self._engine = await Engine.open(EngineSettings(**(values | settings)), **clock)
+        self._engine = await Engine.open(EngineSettings(**(values | self._settings)), **clock)
         hooks = self._engine.hooks
         hooks.on("play/exchange-started", self.started.append, owner=self._owner)
         hooks.on("play/exchange-ended", self.ended.append, owner=self._owner)
@@ -151,7 +156,7 @@ class Table:
                 shutil.copy(source, moved.with_name(moved.name + suffix))
         self._gone.append(self.engine)
         self.file = moved
-        self.voice = Voice()
+        self.voice = Voice(self.voice.system_prompt_update)
         self.voice.said = 1000 * self._life
         self._owner.active = False
         self._owner = Scope("table")

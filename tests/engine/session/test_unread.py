@@ -262,3 +262,21 @@ def test_what_a_resumed_session_takes_is_what_a_replayed_one_takes() -> None:
         surface_op=replace(prompt_again, prompt_again),
         source_event_seqs=[prompt_again],
     )
+
+
+def test_what_is_not_known_and_may_be_passed_over_is_not_read() -> None:
+    kind = "request/assembly"
+    known = Event(kind, 3, 5, freeze({"messages": [{"text": "🎲"}], "metadata": {}}), None, None, True)
+    body = canonical(known.to_wire())
+    (event,) = unread([(3, kind, 5, body)])
+    assert event._body == body  # not looked at yet
+    assert event == known and event.ignorable and event.surface_op is None
+    # what is not of that form is: a flag that says nothing, an array, other facts in the envelope
+    others = [
+        Event(kind, 3, 5, freeze({"a": 1}), None, None, False),
+        Event(kind, 3, 5, freeze(['},"ignorable":true']), None, None, True),
+        Event(kind, 3, 5, freeze({"a": 1}), None, (1,), True),
+    ]
+    for other in others:
+        (event,) = unread([(3, kind, 5, canonical(other.to_wire()))])
+        assert event == other and not event._body

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import random
 from collections.abc import Callable
@@ -346,7 +348,7 @@ async def test_a_strategy_that_was_applied_stays_as_it_was_when_the_library_chan
     strategy = await keep(table, play, named)
     applied = await table.plays.strategy(play)
     changed = replace(strategy, rules=strategy.rules[:-1])
-    await table.engine.strategies.store.change(OWNER, applied.id, changed)
+    await table.engine.strategies.store.change(OWNER, applied.id, changed, expected=strategy.revision)
     await table.restart()
     await table.tell(play, "One")
     assert any("OWN WORDS" in text for _, text in sent(table))
@@ -468,3 +470,24 @@ async def test_a_preview_of_whatever_is_applied_is_what_the_send_is(table: Table
         assert [(message.role, message.text) for message in found.messages] == sent(table)
         told += 1
     assert told
+
+
+async def test_looks_at_one_story_at_the_same_moment_do_not_mix(table: Table) -> None:
+    play = await story(table)
+    await table.tell(play, "One")
+    built_in = built_in_strategies()
+    wanted = [built_in["builtin-native-slots"], built_in["builtin-native-roles"], None] * 3
+    alone = [shown(await table.engine.preview(play, utterance("Two"), strategy=one)) for one in wanted]
+    looks = [table.engine.preview(play, utterance("Two"), strategy=one) for one in wanted]
+    assert [shown(preview) for preview in await asyncio.gather(*looks)] == alone
+    assert alone[0] != alone[1]
+
+
+async def test_what_belongs_to_one_assembly_goes_with_it(table: Table) -> None:
+    play = await story(table)
+    for words in ("One", "Two", "Three"):
+        await table.tell(play, words)
+        await table.engine.preview(play, utterance("What if"))
+    gc.collect()
+    held = table.engine.strategies._choices, table.engine.previews._profiles._snapshots
+    assert [len(kept) for kept in held] == [0, 0]

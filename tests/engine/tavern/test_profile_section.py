@@ -74,7 +74,7 @@ async def test_a_snapshot_belongs_to_its_own_assembly(stage: Stage) -> None:
     await stage.assembled(first)
     second = stage.context(session, "Hello")
     assert stage.section.snapshot(second) is None
+    made = stage.section.snapshot(first)
     await stage.assembled(second)
-    assert stage.section.snapshot(first) is None
-    stage.hooks.emit("agent/disposed", "s1")
-    assert stage.section.snapshot(second) is None
+    assert stage.section.snapshot(first) is made is not None
+    assert stage.section.snapshot(second) is not made

@@ -1,0 +1,165 @@
+"""Which words of a request are from where, as far as the evidence in the log proves it.
+
+A source counts where its message and its words are what the evidence says; what nobody claims is said to be
+nobody's. Source: assembler spec 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from engine.agent.standing import SNAPSHOT_KIND
+from engine.assembler import ASSEMBLER_KIND
+from engine.codec import canonical, digest
+from engine.session import Event, Message, estimate_tokens, message_text, message_tokens, thaw
+from engine.strategies.projected import blocks_of
+from engine.strategies.shown import PreviewBlock, PreviewMessage
+
+__all__ = [
+    "CALLED",
+    "VERSION",
+    "json_hash",
+    "known_sources",
+    "said_in_turn",
+    "shown_messages",
+    "text_hash",
+    "utf16",
+]
+
+CALLED: Final = "tool-call"
+"""The module of a block that is a call of a tool: the label is the tool, the text its arguments."""
+
+VERSION: Final = 1
+"""The version of the evidence that is understood here."""
+
+
+def json_hash(value: Sequence[Any]) -> str:
+    """SHA-256 of messages, or of the content of one, in hex."""
+    return digest(canonical([thaw(item) for item in value])).hex()
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text, in hex."""
+    return digest(text.encode("utf-8", "surrogatepass")).hex()
+
+
+def utf16(text: str) -> int:
+    """How many UTF-16 units a text has: what the places of sources are counted in."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def known_sources(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The sources of each message, by its id. What a request before has put into the conversation is named in
+    that one's evidence; of two, the later counts."""
+    found: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for record in records:
+        if record.get("version") != VERSION:
+            continue
+        of_this: dict[str, list[Mapping[str, Any]]] = {}
+        for source in record["sources"]:
+            of_this.setdefault(source["reference"]["messageId"], []).append(source)
+        found |= of_this
+    return found
+
+
+def said_in_turn(events: Sequence[Event], until: int) -> frozenset[str]:
+    """The ids of what entered the conversation since the turn began that `until` is in."""
+    found: set[str] = set()
+    for event in reversed(events[:until]):
+        if event.type == "turn/start":
+            break
+        if event.type == "user/message":
+            found.add(event.data["id"])
+    return frozenset(found)
+
+
+def shown_messages(
+    messages: Sequence[Message],
+    sources: Mapping[str, Sequence[Mapping[str, Any]]],
+    answered: frozenset[str],
+    assembled: Event | None = None,
+) -> Iterator[PreviewMessage]:
+    """`sources` are those of each message by its id, `answered` the ids of what the answer is to, `assembled`
+    the record of a request that is no history."""
+    made = blocks_of(messages, assembled.data["metadata"]) if assembled is not None else {}
+    for message in messages:
+        text = message_text(message)
+        held = list(_proven(message, text, sources.get(message["id"], ())))
+        blocks = made.get(message["id"]) or (*_with_gaps(message, text, held), *_calls(message))
+        kind = _kind(message)
+        if kind == "history" and message["id"] in answered:
+            kind = "input"
+        yield PreviewMessage(message["role"], text, message_tokens(message), kind, blocks)
+
+
+def _proven(
+    message: Message, text: str, sources: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """The sources whose words are where they say; of those that overlap, none."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    content = json_hash(message["content"]) if sources else ""
+    ranges = []
+    for source in sources:
+        reference = source["reference"]
+        start, end = reference["startUtf16"], reference["endUtf16"]
+        words = units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
+        if reference["messageHash"] == content and text_hash(words) == source["hash"] and end > start:
+            ranges.append((start, end, source))
+    ranges.sort(key=lambda found: found[:2])
+    for at, (start, end, source) in enumerate(ranges):
+        others = [*ranges[:at], *ranges[at + 1 :]]
+        if not any(start < other[1] and other[0] < end for other in others):
+            yield start, end, source
+
+
+def _with_gaps(
+    message: Message, text: str, held: Sequence[tuple[int, int, Mapping[str, Any]]]
+) -> Iterator[PreviewBlock]:
+    units = text.encode("utf-16-le", "surrogatepass")
+    source = message["source"]
+    at = 0
+
+    def words(start: int, end: int) -> str:
+        return units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
+
+    def gap(end: int) -> Iterator[PreviewBlock]:
+        said = words(at, end)
+        if held and not said.strip():
+            return
+        if message["role"] == "system" or source.get("kind") == ASSEMBLER_KIND:
+            module = "source-unrecorded"
+        elif source.get("kind") == SNAPSHOT_KIND:
+            module = "native-context-framing" if held else "source-unrecorded"
+        else:
+            module = "native"
+        label = source.get("persona") or (source.get("kind") or message["role"])
+        yield PreviewBlock(label, said, estimate_tokens(said), module=module)
+
+    for start, end, found in held:
+        if start > at:
+            yield from gap(start)
+        said = words(start, end)
+        yield PreviewBlock(
+            found["name"], said, estimate_tokens(said), module=found["module"], node_id=found["id"]
+        )
+        at = end
+    total = len(units) // 2
+    if at < total or (not held and (text or not any(_calls(message)))):
+        yield from gap(total)
+
+
+def _calls(message: Message) -> Iterator[PreviewBlock]:
+    """What the model asked of tools, which is in no text."""
+    for block in message["content"]:
+        if block["type"] == "tool-call":
+            yield PreviewBlock(
+                block["name"], block["arguments"], estimate_tokens(block["arguments"]), module=CALLED
+            )
+
+
+def _kind(message: Message) -> str:
+    kind = message["source"].get("kind")
+    if message["role"] == "system":
+        return "system"
+    return {ASSEMBLER_KIND: "pre-step", SNAPSHOT_KIND: "context"}.get(kind, "history")
