@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 import discord
 
@@ -13,69 +12,55 @@ from bot.presetpanel import prompt_token as token_of
 from bot.press import Handler, chosen
 from bot.previewdesk import PreviewDesk
 from bot.promptdesk import whole_number
-from bot.sheet import Layout
-from bot.strategydraft import Draft
-from bot.strategypanel import (
-    StrategyView,
-    module_name,
-    rule_panel,
-    strategy_editor,
-    strategy_name,
-    strategy_panel,
-)
+from bot.strategyeditor import DraftDesk, choice_options, picked
+from bot.strategykeeper import DraftKeeper
+from bot.strategypanel import module_name, strategy_name, strategy_panel
+from bot.strategypartdesk import PartDesk
+from bot.strategywholedesk import WholeDesk
 from bot.texts import Wording
-from engine.assembler import Definition, KeptStrategy, Rule, Strategy
+from engine.assembler import KeptStrategy
 from engine.assembler.editing import (
     AUTHORED,
     add_text,
     change_rule,
-    change_strategy,
-    move_rule,
-    place_by_list,
+    lifetimes_of,
     remove_rule,
+    roles_of,
+    takes_depth,
 )
-from engine.errors import AssemblyError
+from engine.assembler.position_edits import move_rule, place_by_list
+from engine.errors import EngineError
 
 __all__ = ["StrategyDesk"]
 
-_ROLES = ("preserve", "system", "user", "assistant")
-_LIFETIMES = ("request", "snapshot")
 _WAYS = ("context", "pre-step")
 
 
-class DraftKeeper(Protocol):
-    """Whose desk it is: says who may, keeps drafts, shows panels."""
-
-    async def draft(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> Draft: ...
-    async def change(self, interaction: discord.Interaction, draft: Draft, strategy: Strategy) -> Draft: ...
-    async def keep(self, interaction: discord.Interaction, draft: Draft) -> tuple[KeptStrategy, bool]: ...
-    async def discard(self, interaction: discord.Interaction, draft: Draft) -> Draft: ...
-    async def view(
-        self, interaction: discord.Interaction, kept: KeptStrategy, note: str = ""
-    ) -> StrategyView: ...
-    def sources(self) -> Mapping[str, Definition]: ...
-
-
-class StrategyDesk:
-    """The handlers of everything that is done to modules."""
+class StrategyDesk(DraftDesk):
+    """The handlers of everything that is done in the editor: to modules here, to their parts and to the whole
+    at desks of their own."""
 
     def __init__(self, keeper: DraftKeeper, previews: PreviewDesk) -> None:
-        self._keeper = keeper
+        super().__init__(keeper)
         self._previews = previews
+        self._parts = PartDesk(keeper)
+        self._whole = WholeDesk(keeper)
 
     def presses(self) -> Mapping[str, Handler]:
         """For `PressCog.presses_served`."""
         return {
+            **self._parts.presses(),
+            **self._whole.presses(),
             "strategy-edit": self._edit,
             "strategy-part": self._part,
             "strategy-keep": self._keep,
+            "strategy-copy": self._copy,
             "strategy-drop": self._drop,
             "strategy-try": self._try,
             "strategy-add": self._add,
             "strategy-added": self._added,
-            "strategy-props": self._props,
-            "strategy-called": self._called,
             "strategy-rule": self._rule,
+            "strategy-open": self._open,
             "strategy-switch": self._switch,
             "strategy-up": self._up,
             "strategy-down": self._down,
@@ -86,13 +71,6 @@ class StrategyDesk:
             "strategy-was-set": self._was_set,
             "strategy-remove": self._remove,
         }
-
-    async def panel(
-        self, interaction: discord.Interaction, draft: Draft, note: str = "", page: int = 0
-    ) -> Layout:
-        """All modules."""
-        view = await self._keeper.view(interaction, draft.kept, note)
-        return strategy_editor(draft, self._keeper.sources(), view, page)
 
     # -- the whole -----------------------------------------------------------------------------------
 
@@ -106,12 +84,28 @@ class StrategyDesk:
         await self._show(interaction, await self._keeper.draft(interaction, strategy_id), page=number)
 
     async def _keep(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
+        """Save. Who was too late sees at once what there is now, and that theirs is kept."""
         await interaction.response.defer()
         draft = await self._keeper.draft(interaction, strategy_id, token)
-        kept, copied = await self._keeper.keep(interaction, draft)
+        try:
+            kept, copied = await self._keeper.keep(interaction, draft)
+        except EngineError as error:
+            if error.error_code in ("STRATEGY_CHANGED", "STRATEGY_NOT_FOUND"):
+                await self._show(interaction, await self._keeper.draft(interaction, strategy_id))
+            raise
+        await self._show_kept(interaction, kept, copied=copied)
+
+    async def _copy(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
+        """Save what somebody was too late with as a strategy of its own."""
+        await interaction.response.defer()
+        draft = await self._keeper.draft(interaction, strategy_id, token)
+        kept, copied = await self._keeper.keep(interaction, draft, copy=True)
+        await self._show_kept(interaction, kept, copied=copied)
+
+    async def _show_kept(self, interaction: discord.Interaction, kept: KeptStrategy, *, copied: bool) -> None:
         note = t(interaction.locale, "strategy.copied" if copied else "strategy.saved")
         view = await self._keeper.view(interaction, kept, note)
-        await interaction.edit_original_response(view=strategy_panel(kept, view), attachments=[])
+        await self._replace(interaction, strategy_panel(kept, view))
 
     async def _drop(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
         await interaction.response.defer()
@@ -129,11 +123,11 @@ class StrategyDesk:
 
     async def _add(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
         draft, locale = await self._keeper.draft(interaction, strategy_id, token), interaction.locale
+        offered = ("system", "user") if draft.strategy.standard else ("system", "user", "assistant")
+        roles = choice_options("role", offered, "user", locale)
         fields: list[forms.FormField] = [
             forms.TextField("name", t(locale, "strategy.form.name"), required=True, most=200),
-            forms.ChoiceField(
-                "role", t(locale, "strategy.fact.role"), _options("role", _ROLES[1:3], "user", locale)
-            ),
+            forms.ChoiceField("role", t(locale, "strategy.fact.role"), roles),
             forms.TextField(
                 "text",
                 t(locale, "strategy.form.text"),
@@ -156,59 +150,16 @@ class StrategyDesk:
         draft = await self._keeper.change(interaction, draft, strategy)
         await self._show_rule(interaction, draft, token_of(rule_id))
 
-    async def _props(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
-        draft, locale = await self._keeper.draft(interaction, strategy_id, token), interaction.locale
-        strategy = draft.strategy
-        fields: list[forms.FormField] = [
-            forms.TextField("name", t(locale, "strategy.form.name"), strategy.name, required=True, most=200)
-        ]
-        if strategy.layout is not None:
-            sources = ("preset-slots", "manual")
-            fallbacks = ("source-order", "error")
-            fields += [
-                forms.ChoiceField(
-                    "source",
-                    t(locale, "strategy.form.source"),
-                    _options("owner", sources, strategy.layout.source, locale),
-                ),
-                forms.ChoiceField(
-                    "fallback",
-                    t(locale, "strategy.form.fallback"),
-                    _options("fallback", fallbacks, strategy.layout.fallback, locale),
-                ),
-            ]
-        tidy = strategy.history_policy is not None and strategy.history_policy.enabled
-        fields.append(
-            forms.ChoiceField(
-                "tidy",
-                t(locale, "strategy.form.tidy"),
-                _options("history", ("stays", "tidied"), "tidied" if tidy else "stays", locale),
-                hint=t(locale, "strategy.form.tidy_hint"),
-            )
-        )
-        title = t(locale, "strategy.form.title")
-        await forms.ask(
-            interaction, forms.form("strategy-called", draft.kept.id, draft.token, title=title, fields=fields)
-        )
-
-    async def _called(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
-        await interaction.response.defer()
-        draft = await self._keeper.draft(interaction, strategy_id, token)
-        strategy = change_strategy(
-            draft.strategy,
-            name=forms.entered(interaction)["name"],
-            source=_picked(interaction, "source"),
-            fallback=_picked(interaction, "fallback"),
-            tidy_history=_picked(interaction, "tidy") == "tidied",
-        )
-        await self._show(interaction, await self._keeper.change(interaction, draft, strategy))
-
     # -- one module ----------------------------------------------------------------------------------
 
     async def _rule(self, interaction: discord.Interaction, strategy_id: str, _token: str) -> None:
         await interaction.response.defer()
         draft = await self._keeper.draft(interaction, strategy_id)
         await self._show_rule(interaction, draft, chosen(interaction)[0])
+
+    async def _open(self, interaction: discord.Interaction, strategy_id: str, _token: str, rule: str) -> None:
+        await interaction.response.defer()
+        await self._show_rule(interaction, await self._keeper.draft(interaction, strategy_id), rule)
 
     async def _switch(self, interaction: discord.Interaction, *args: str) -> None:
         on = args[3] == "1"
@@ -248,29 +199,29 @@ class StrategyDesk:
         await self._changed(interaction, draft, strategy, args[2])
 
     async def _settings(self, interaction: discord.Interaction, *args: str) -> None:
+        """Only what back end and source can do, and what it already is, so that it can be changed."""
         draft, rule = await self._found(interaction, args)
-        locale, source = interaction.locale, self._keeper.sources().get(rule.kind)
-        roles = [each for each in (source.roles if source is not None else _ROLES) if _offered(rule, each)]
-        lifetimes = source.lifetimes if source is not None else _LIFETIMES
+        locale, sources, strategy = interaction.locale, self._keeper.sources(), draft.strategy
+        roles = roles_of(strategy, rule, sources)
+        lifetimes = lifetimes_of(strategy, rule, sources)
         fields: list[forms.FormField] = []
         if rule.kind in AUTHORED:
             name = t(locale, "strategy.form.name")
             fields.append(forms.TextField("name", name, rule.name, most=200))
         if len(roles) > 1:
-            options = _options("role", roles, rule.role, locale)
+            options = choice_options("role", roles, rule.role, locale)
             fields.append(forms.ChoiceField("role", t(locale, "strategy.fact.role"), options))
-        options = _options("delivery", ("usual", *_WAYS), rule.delivery or "usual", locale)
-        hint = t(locale, "strategy.form.delivery_hint")
-        fields.append(forms.ChoiceField("delivery", t(locale, "strategy.fact.delivery"), options, hint=hint))
+        if strategy.standard:
+            options = choice_options("delivery", ("usual", *_WAYS), rule.delivery or "usual", locale)
+            hint, label = t(locale, "strategy.form.delivery_hint"), t(locale, "strategy.fact.delivery")
+            fields.append(forms.ChoiceField("delivery", label, options, hint=hint))
         if len(lifetimes) > 1:
-            options = _options("lifetime", lifetimes, rule.lifetime, locale)
+            options = choice_options("lifetime", lifetimes, rule.lifetime, locale)
             fields.append(forms.ChoiceField("lifetime", t(locale, "strategy.fact.lifetime"), options))
-        if source is None or source.depth:
+        if takes_depth(strategy, rule, sources):
             depth = "" if rule.depth is None else str(rule.depth)
-            hint = t(locale, "strategy.form.depth_hint")
-            fields.append(
-                forms.TextField("depth", t(locale, "strategy.fact.depth"), depth, most=6, hint=hint)
-            )
+            hint, label = t(locale, "strategy.form.depth_hint"), t(locale, "strategy.fact.depth")
+            fields.append(forms.TextField("depth", label, depth, most=6, hint=hint))
         title = discord.utils.remove_markdown(module_name(rule, str(locale)))
         op_args = (draft.kept.id, draft.token, args[2])
         await forms.ask(interaction, forms.form("strategy-was-set", *op_args, title=title, fields=fields))
@@ -281,9 +232,9 @@ class StrategyDesk:
         if "name" in entered:
             patch["name"] = entered["name"]
         for field in ("role", "lifetime"):
-            if picked := _picked(interaction, field):
-                patch[field] = picked
-        if way := _picked(interaction, "delivery"):
+            if value := picked(interaction, field):
+                patch[field] = value
+        if way := picked(interaction, "delivery"):
             patch["delivery"] = None if way == "usual" else way
         if "depth" in entered:
             patch["depth"] = whole_number(entered["depth"], "depth", interaction.locale)
@@ -294,67 +245,3 @@ class StrategyDesk:
         draft, rule = await self._found(interaction, args)
         draft = await self._keeper.change(interaction, draft, remove_rule(draft.strategy, rule.id))
         await self._show(interaction, draft)
-
-    # -- inside --------------------------------------------------------------------------------------
-
-    async def _write(
-        self,
-        interaction: discord.Interaction,
-        args: tuple[str, ...],
-        change: Callable[[Strategy, Rule], Strategy],
-    ) -> None:
-        await interaction.response.defer()
-        draft, rule = await self._found(interaction, args)
-        await self._changed(interaction, draft, change(draft.strategy, rule), args[2])
-
-    async def _changed(
-        self, interaction: discord.Interaction, draft: Draft, strategy: Strategy, rule_token: str
-    ) -> None:
-        if strategy.revision == draft.strategy.revision:
-            await self._show_rule(interaction, draft, rule_token, t(interaction.locale, "edit.unchanged"))
-            return
-        draft = await self._keeper.change(interaction, draft, strategy)
-        await self._show_rule(interaction, draft, rule_token)
-
-    async def _found(self, interaction: discord.Interaction, args: tuple[str, ...]) -> tuple[Draft, Rule]:
-        strategy_id, token, rule_token = args[:3]
-        draft = await self._keeper.draft(interaction, strategy_id, token)
-        return draft, _by_token(draft.strategy, rule_token)
-
-    async def _show(
-        self, interaction: discord.Interaction, draft: Draft, note: str = "", page: int = 0
-    ) -> None:
-        view = await self.panel(interaction, draft, note, page)
-        await interaction.edit_original_response(view=view, attachments=[])
-
-    async def _show_rule(
-        self, interaction: discord.Interaction, draft: Draft, rule_token: str, note: str = ""
-    ) -> None:
-        rule, locale = _by_token(draft.strategy, rule_token), str(interaction.locale)
-        if not note and draft.unsaved:
-            note = t(locale, "strategy.unsaved")
-        view = rule_panel(draft, rule, self._keeper.sources(), locale, note)
-        await interaction.edit_original_response(view=view, attachments=[])
-
-
-def _by_token(strategy: Strategy, token: str) -> Rule:
-    found = next((rule for rule in strategy.rules if token_of(rule.id) == token), None)
-    if found is None:
-        raise AssemblyError("This module is not in the strategy.", code="STRATEGY_RULE_NOT_FOUND")
-    return found
-
-
-def _offered(rule: Rule, role: str) -> bool:
-    """A text of one's own has no role that could be preserved."""
-    return role != "preserve" or rule.kind not in AUTHORED
-
-
-def _options(
-    what: str, values: Sequence[str], now: str, locale: discord.Locale
-) -> list[tuple[str, str, bool]]:
-    keys = {value: f"strategy.{what}.{value.replace('-', '_')}" for value in values}
-    return [(t(locale, keys[value]), value, value == now) for value in values]
-
-
-def _picked(interaction: discord.Interaction, key: str) -> str | None:
-    return next(iter(forms.picked(interaction, key)), None)

@@ -7,13 +7,13 @@ applied (`ux` 6).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.assembler import AssemblyStore, KeptStrategy, Strategy, strategy_from_bytes
-from engine.errors import Conflict, InputError
+from engine.errors import AssemblyError, Conflict, InputError
 from engine.storage import Store, Write
 
-__all__ = ["Draft", "Drafts"]
+__all__ = ["Draft", "Drafts", "token_of"]
 
 _MOST = 20  # of one person; the one that was left alone longest makes way
 
@@ -21,26 +21,32 @@ _MOST = 20  # of one person; the one that was left alone longest makes way
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A strategy as a person sees it: as it is kept, with what they changed. `base` is the revision that
-    they began with."""
+    they began with. One that is `gone` was deleted meanwhile: only what they made of it is left."""
 
     kept: KeptStrategy
     strategy: Strategy
     base: str
+    gone: bool = False
 
     @property
     def unsaved(self) -> bool:
         """Whether anything differs from what is kept."""
-        return self.strategy.revision != self.kept.strategy.revision
+        return self.gone or self.strategy.revision != self.kept.strategy.revision
 
     @property
     def overtaken(self) -> bool:
-        """Whether somebody saved another version meanwhile."""
-        return self.base != self.kept.strategy.revision
+        """Whether somebody saved another version meanwhile, than which this one differs."""
+        return self.unsaved and not self.gone and self.base != self.kept.strategy.revision
 
     @property
     def token(self) -> str:
         """Names the state in a custom_id."""
-        return self.strategy.revision[:10]
+        return token_of(self.strategy)
+
+
+def token_of(strategy: Strategy) -> str:
+    """Names a version in a custom_id."""
+    return strategy.revision[:10]
 
 
 class Drafts:
@@ -52,12 +58,19 @@ class Drafts:
         self._clock = clock
 
     async def get(self, owner: str, user_id: int, strategy_id: str) -> Draft:
-        """Somebody's draft, or the strategy as it is. Raises AssemblyError STRATEGY_NOT_FOUND."""
-        kept = await self._strategies.get(owner, strategy_id)
+        """Somebody's draft, or the strategy as it is. Raises AssemblyError STRATEGY_NOT_FOUND when there is
+        neither any more."""
         row = await self._store.fetch_one("strategy_draft_get", **_key(owner, user_id, strategy_id))
-        if row is None:
+        mine = strategy_from_bytes(row["document"]) if row is not None else None
+        try:
+            kept = await self._strategies.get(owner, strategy_id)
+        except AssemblyError as error:
+            if row is None or mine is None or error.error_code != "STRATEGY_NOT_FOUND":
+                raise
+            return Draft(KeptStrategy(strategy_id, mine, owner), mine, row["base"], gone=True)
+        if row is None or mine is None:
             return Draft(kept, kept.strategy, kept.strategy.revision)
-        return Draft(kept, strategy_from_bytes(row["document"]), row["base"])
+        return Draft(kept, mine, row["base"])
 
     async def change(self, user_id: int, owner: str, draft: Draft, strategy: Strategy) -> Draft:
         """Keep the next state. Raises InputError RESOURCE_CHANGED when the draft is another one by now."""
@@ -74,16 +87,16 @@ class Drafts:
             await self._store.commit(Write("strategy_draft_put", params, expect=1), trim)
         except Conflict:
             raise InputError("The draft has changed meanwhile.", code="RESOURCE_CHANGED") from None
-        return Draft(draft.kept, strategy, draft.base)
+        return replace(draft, strategy=strategy)
 
     async def drop(self, owner: str, user_id: int, strategy_id: str) -> None:
-        """It was saved, or thrown away."""
+        """It was thrown away."""
         await self._store.commit(Write("strategy_draft_drop", _key(owner, user_id, strategy_id)))
 
-    async def gone(self, owner: str, strategy_id: str) -> None:
-        """The strategy itself was deleted."""
-        params = {"owner": owner, "strategy_id": strategy_id}
-        await self._store.commit(Write("strategy_draft_gone", params))
+    def saved(self, owner: str, user_id: int, draft: Draft) -> Write:
+        """The write that takes a draft away which is saved in the same unit; one that has moved on stays."""
+        key = _key(owner, user_id, draft.kept.id)
+        return Write("strategy_draft_saved", {**key, "revision": draft.strategy.revision})
 
 
 def _key(owner: str, user_id: int, strategy_id: str) -> dict[str, object]:

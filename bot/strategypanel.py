@@ -1,10 +1,9 @@
-"""The panels of a strategy: what it is, its modules while they are changed, and one module. Pure, in a
-running loop."""
+"""The panels of a strategy: what it is, and its modules while they are changed. Pure, in a running loop."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import discord
 
@@ -13,16 +12,20 @@ from bot.i18n import FALLBACK, catalogue, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
 from bot.sheet import DANGER, PRIMARY, Layout, Sheet
-from bot.strategydraft import Draft
+from bot.strategydraft import Draft, token_of
 from engine.assembler import Definition, KeptStrategy, Rule, Strategy
-from engine.assembler.editing import AUTHORED, by_list, movable_positions
+from engine.assembler.editing import AUTHORED, roles_of, takes_depth
+from engine.assembler.position_edits import listed, placed_apart
 
 __all__ = [
+    "PAGE",
     "StrategyView",
+    "about_module",
+    "fixed",
     "known_name",
     "module_name",
+    "rule_facts",
     "rule_line",
-    "rule_panel",
     "strategy_editor",
     "strategy_line",
     "strategy_name",
@@ -30,20 +33,23 @@ __all__ = [
     "switch_only",
 ]
 
-_PAGE = 10  # modules of the editor: what a phone shows without much scrolling
+PAGE = 10  # modules of the editor: what a phone shows without much scrolling
 _LINE_BYTES = 420
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyView:
     """Where a strategy is looked at: in which language, whether there is a story that the reader may let
-    use it, whether that story uses it, whether they may save over it, and a line to say above."""
+    use it, whether that story uses it, whether they may save over it, a line to say above, what would happen
+    with it as it is, and the sources that there are (none: not known)."""
 
     locale: str
     can_apply: bool = False
     in_use: bool = False
     can_change: bool = False
     note: str = ""
+    outlook: str = ""
+    sources: Mapping[str, Definition] = field(default_factory=dict)
 
 
 def strategy_panel(kept: KeptStrategy, view: StrategyView) -> Layout:
@@ -56,20 +62,21 @@ def strategy_panel(kept: KeptStrategy, view: StrategyView) -> Layout:
         head.append(t(locale, "strategy.in_use"))
     sheet.text("\n".join(head), 1_600)
     sheet.text(_about(kept, locale), 900)
-    shown = strategy.rules[: 2 * _PAGE]
-    lines = [clip(rule_line(strategy, rule, {}, locale), 300, _LINE_BYTES) for rule in shown]
+    shown = strategy.rules[: 2 * PAGE]
+    lines = [clip(rule_line(strategy, rule, view.sources, locale), 300, _LINE_BYTES) for rule in shown]
     if len(strategy.rules) > len(shown):
         lines.append(t(locale, "strategy.more", n=len(strategy.rules) - len(shown)))
     sheet.text("\n".join(lines), 5_000)
     first = []
     if view.can_apply:
         label = t(locale, "button.apply")
-        first.append(button("strategy-apply", kept.id, label=label, style=PRIMARY))
+        first.append(button("strategy-apply", kept.id, token_of(strategy), label=label, style=PRIMARY))
         first.append(button("strategy-preview", kept.id, label=t(locale, "button.preview")))
     first.append(button("strategy-edit", kept.id, label=t(locale, "button.edit")))
     second = [button("strategy-export", kept.id, label=t(locale, "button.export"))]
     if view.can_change and not kept.built_in:
-        second.append(button("strategy-delete", kept.id, label=t(locale, "button.delete"), style=DANGER))
+        label = t(locale, "button.delete")
+        second.append(button("strategy-delete", kept.id, token_of(strategy), label=label, style=DANGER))
     sheet.row(*first)
     sheet.row(*second)
     return sheet.layout()
@@ -80,7 +87,7 @@ def strategy_editor(
 ) -> Layout:
     """The modules in their order; what is not saved is said."""
     sheet, locale, strategy = Sheet(), view.locale, draft.strategy
-    pages = max(1, -(-len(strategy.rules) // _PAGE))
+    pages = max(1, -(-len(strategy.rules) // PAGE))
     page = min(max(0, page), pages - 1)
     # Until it has another name, the draft of a built-in one is called as that is in the reader's language.
     named = draft.kept.built_in and strategy.name == draft.kept.strategy.name
@@ -88,16 +95,19 @@ def strategy_editor(
     head = [f"## ✏️ {name}", " · ".join(_facts(strategy, locale))]
     if view.note:
         head.append(view.note)
-    if not view.can_change:
+    if draft.gone:
+        head.append(t(locale, "strategy.gone"))
+    elif not view.can_change:
         head.append(t(locale, "strategy.will_copy"))
     if draft.overtaken:
         head.append(t(locale, "strategy.overtaken"))
-    elif draft.unsaved:
+    elif draft.unsaved and not draft.gone:
         head.append(t(locale, "strategy.unsaved"))
     sheet.text("\n".join(head), 2_000)
-    shown = strategy.rules[page * _PAGE : (page + 1) * _PAGE]
-    lines = [clip(rule_line(strategy, rule, sources, locale), 300, _LINE_BYTES) for rule in shown]
-    sheet.text("\n".join(lines), 4_600)
+    shown = strategy.rules[page * PAGE : (page + 1) * PAGE]
+    lines = [clip(rule_line(strategy, rule, sources, locale), 220, _LINE_BYTES) for rule in shown]
+    sheet.text("\n".join(lines), 4_200)
+    sheet.text(view.outlook, 2_200)
     args = (draft.kept.id, draft.token)
     if shown:
         options = [_option(strategy, rule, locale) for rule in shown]
@@ -107,73 +117,34 @@ def strategy_editor(
             button("strategy-part", draft.kept.id, page - 1, label="◀", disabled=page == 0),
             button("strategy-part", draft.kept.id, page + 1, label="▶", disabled=page == pages - 1),
         )
-    ready = not draft.unsaved
-    first = [
-        button("strategy-keep", *args, label=t(locale, "button.save"), style=PRIMARY, disabled=ready),
-        button("strategy-drop", *args, label=t(locale, "button.discard"), disabled=ready),
-    ]
-    if view.can_apply:
-        first.append(
-            button("strategy-apply", draft.kept.id, label=t(locale, "button.apply"), disabled=not ready)
-        )
-        first.append(button("strategy-try", *args, label=t(locale, "button.preview")))
-    sheet.row(*first)
-    sheet.row(
+    sheet.row(*_draft_buttons(draft, view))
+    last = [
         button("strategy-add", *args, label=t(locale, "button.add_text")),
         button("strategy-props", *args, label=t(locale, "button.settings")),
-        button("strategy-show", draft.kept.id, label=t(locale, "button.back")),
-    )
-    return sheet.layout()
-
-
-def rule_panel(
-    draft: Draft, rule: Rule, sources: Mapping[str, Definition], locale: str, note: str = ""
-) -> Layout:
-    """One module: whether it is on, where it stands and who says so, role, way and retention."""
-    sheet, strategy = Sheet(), draft.strategy
-    place, count = strategy.rules.index(rule), len(strategy.rules)
-    on = t(locale, "strategy.on" if rule.enabled else "strategy.off")
-    lines = [
-        f"## {module_name(rule, locale)}",
-        f"{t(locale, 'strategy.place_of', place=place + 1, count=count)} · {on}",
     ]
-    if about := _known(f"strategy.about.{rule.kind}"):
-        lines.append(f"-# {t(locale, about)}")
-    if not switch_only(rule):
-        lines += [
-            f"{t(locale, f'strategy.fact.{fact}')}: {words}"
-            for fact, words in _told(strategy, rule, sources, locale)
-        ]
-    if sources and rule.kind not in sources and not switch_only(rule):
-        lines.append(t(locale, "strategy.source_gone", kind=plain(rule.kind, 80)))
-    if note:
-        lines.append(note)
-    sheet.text("\n".join(lines), 2_400)
-    if rule.kind in AUTHORED:
-        shown = clip(rule.text, 1_400) if rule.text.strip() else t(locale, "edit.nothing")
-        length = t(locale, "edit.chars", n=len(rule.text))
-        sheet.text(f"```\n{shown.replace('```', '`​``')}\n```\n-# {length}", 4_400)
-    args = (draft.kept.id, draft.token, token(rule.id))
-    switch = "button.off" if rule.enabled else "button.on"
-    sheet.row(
-        button("strategy-switch", *args, int(not rule.enabled), label=t(locale, switch)),
-        button("strategy-up", *args, label=t(locale, "button.up"), disabled=place == 0),
-        button("strategy-down", *args, label=t(locale, "button.down"), disabled=place == count - 1),
-    )
-    second = []
-    if rule.kind in AUTHORED:
-        second.append(button("strategy-text", *args, label=t(locale, "button.text"), style=PRIMARY))
-    if not _fixed(rule, sources):
-        second.append(button("strategy-set", *args, label=t(locale, "button.settings")))
-    if movable_positions(strategy, rule, sources):
-        listed = by_list(strategy, rule)
-        label = t(locale, "strategy.to_preset" if listed else "strategy.to_list")
-        second.append(button("strategy-place", *args, int(not listed), label=label))
-    if rule.kind in AUTHORED:
-        second.append(button("strategy-remove", *args, label=t(locale, "button.remove"), style=DANGER))
-    second.append(button("strategy-part", draft.kept.id, place // _PAGE, label=t(locale, "button.back")))
-    sheet.row(*second)
+    if not draft.gone:
+        last.append(button("strategy-show", draft.kept.id, label=t(locale, "button.back")))
+    sheet.row(*last)
     return sheet.layout()
+
+
+def _draft_buttons(draft: Draft, view: StrategyView) -> list[discord.ui.Button[discord.ui.View]]:
+    """Save and discard; apply, which takes what is saved, and a preview of what is not."""
+    locale, args, ready = view.locale, (draft.kept.id, draft.token), not draft.unsaved
+    if draft.overtaken or draft.gone:
+        save = button("strategy-copy", *args, label=t(locale, "button.save_copy"), style=PRIMARY)
+    else:
+        label = t(locale, "button.save")
+        save = button("strategy-keep", *args, label=label, style=PRIMARY, disabled=ready)
+    buttons = [save]
+    if not draft.gone:
+        label = t(locale, "button.discard")
+        buttons.append(button("strategy-drop", *args, label=label, disabled=ready))
+    if view.can_apply:
+        label = t(locale, "button.apply")
+        buttons.append(button("strategy-apply", *args, label=label, disabled=not ready))
+        buttons.append(button("strategy-try", *args, label=t(locale, "button.preview")))
+    return buttons
 
 
 def strategy_name(kept: KeptStrategy, locale: str) -> str:
@@ -208,9 +179,13 @@ def rule_line(strategy: Strategy, rule: Rule, sources: Mapping[str, Definition],
     mark = "🟢" if rule.enabled else "⚪"
     facts = []
     if not switch_only(rule):
-        facts = [words for fact, words in _told(strategy, rule, sources, locale) if _telling(fact, rule)]
+        facts = [words for fact, words in rule_facts(strategy, rule, locale) if _telling(fact, rule)]
+    if placed := placed_apart(strategy, rule):
+        facts.append(t(locale, "strategy.part.placed", n=placed))
     if rule.kind in AUTHORED and (begins := prose(rule.text, 50)):
         facts.append(begins)
+    if sources and rule.kind not in sources and not switch_only(rule):
+        facts.append(t(locale, "strategy.sourceless"))
     return " · ".join([f"{number}. {mark} **{module_name(rule, locale)}**", *facts])
 
 
@@ -219,12 +194,18 @@ def switch_only(rule: Rule) -> bool:
     return rule.kind in ("dsh.runtime-context", "dsh.sandbox-policy", "dsh.approval-policy")
 
 
-def _fixed(rule: Rule, sources: Mapping[str, Definition]) -> bool:
+def fixed(strategy: Strategy, rule: Rule, sources: Mapping[str, Definition]) -> bool:
     """Whether there is nothing to set about it."""
-    source = sources.get(rule.kind)
-    return switch_only(rule) or (
-        source is not None and tuple(source.roles) == ("preserve",) and not source.depth
-    )
+    if switch_only(rule):
+        return True
+    roles = roles_of(strategy, rule, sources)
+    return tuple(roles) == ("preserve",) and not takes_depth(strategy, rule, sources)
+
+
+def about_module(rule: Rule, locale: str) -> str:
+    """What a module is; empty for what is not known."""
+    key = _known(f"strategy.about.{rule.kind}")
+    return t(locale, key) if key else ""
 
 
 def _telling(fact: str, rule: Rule) -> bool:
@@ -238,11 +219,10 @@ def _telling(fact: str, rule: Rule) -> bool:
     }[fact]
 
 
-def _told(
-    strategy: Strategy, rule: Rule, sources: Mapping[str, Definition], locale: str
-) -> Sequence[tuple[str, str]]:
+def rule_facts(strategy: Strategy, rule: Rule, locale: str) -> Sequence[tuple[str, str]]:
+    """What is set about a module: each fact with the words for it."""
     told = [("role", t(locale, f"strategy.role.{rule.role}")), ("place", _place(strategy, rule, locale))]
-    if rule.delivery is not None or rule.role == "user":
+    if strategy.standard and (rule.delivery is not None or rule.role == "user"):
         told.append(("delivery", t(locale, f"strategy.delivery.{_way(rule)}")))
     told.append(("lifetime", t(locale, f"strategy.lifetime.{rule.lifetime}")))
     if rule.depth is not None:
@@ -255,12 +235,12 @@ def _way(rule: Rule) -> str:
 
 
 def _place(strategy: Strategy, rule: Rule, locale: str) -> str:
-    if by_list(strategy, rule) or strategy.listed or rule.kind in AUTHORED:
-        return t(locale, "strategy.by.list")
     if rule.kind in ("native-system", "history", "input"):
-        return t(locale, "strategy.by.fixed")
-    if rule.kind == "preset":
+        return t(locale, "strategy.by.fixed" if strategy.standard else "strategy.by.list")
+    if rule.kind == "preset" and not strategy.listed:
         return t(locale, "strategy.by.own")
+    if listed(strategy, rule) or strategy.listed or rule.kind in AUTHORED:
+        return t(locale, "strategy.by.list")
     return t(locale, "strategy.by.preset" if strategy.slots else "strategy.by.roles")
 
 

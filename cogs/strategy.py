@@ -9,27 +9,24 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
-from bot import rights
 from bot.browse import Browser, Entry, Source, Spot
 from bot.client import Inglenook
-from bot.excerpts import one_line
 from bot.failures import explain
 from bot.handout import hand_out
 from bot.i18n import label, t
 from bot.press import Handler, PressCog, button, row
 from bot.previewdesk import PreviewDesk, led_story
 from bot.sheet import DANGER
-from bot.stories import check_owner, library_owner
+from bot.stories import library_owner
 from bot.strategydesk import StrategyDesk
-from bot.strategydraft import Draft, Drafts
+from bot.strategydraft import token_of
+from bot.strategykeeper import DraftKeeper
 from bot.strategyoption import StrategyOption, strategy_meant
-from bot.strategypanel import StrategyView, strategy_line, strategy_name, strategy_panel
+from bot.strategypanel import strategy_line, strategy_name, strategy_panel
 from bot.uploads import read_upload, refusal
-from engine.assembler import DEFAULT_STRATEGY, Definition, KeptStrategy, Strategy, strategy_from_bytes
-from engine.assembler.editing import change_strategy
-from engine.errors import AssemblyError, InputError, PlayError
+from engine.assembler import DEFAULT_STRATEGY, KeptStrategy, Strategy, strategy_from_bytes
+from engine.errors import AssemblyError, Conflict, InputError
 from engine.library.shelf import fold
-from engine.play import Playthrough
 
 __all__ = ["StrategyCog", "setup"]
 
@@ -73,10 +70,10 @@ class StrategyCog(
         self.presses = bot.presses
         engine = bot.engine
         self.store = engine.strategies.store
-        self.drafts = Drafts(engine.store, self.store, engine.clock)
+        self.keeper = DraftKeeper(engine, bot.bindings)
         self.browser: Browser[KeptStrategy] = Browser(_Strategies(self))
         self.previews = PreviewDesk(bot.engine, bot.stories, self.store)
-        self.desk = StrategyDesk(self, self.previews)
+        self.desk = StrategyDesk(self.keeper, self.previews)
 
     def presses_served(self) -> Mapping[str, Handler]:
         return {
@@ -146,7 +143,7 @@ class StrategyCog(
     async def edit(self, interaction: discord.Interaction, strategy: StrategyOption | None = None) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         strategy_id = await self._meant(interaction, strategy)
-        view = await self.desk.panel(interaction, await self.draft(interaction, strategy_id))
+        view = await self.desk.panel(interaction, await self.keeper.draft(interaction, strategy_id))
         await interaction.followup.send(view=view, ephemeral=True)
 
     @app_commands.command(
@@ -169,9 +166,7 @@ class StrategyCog(
     ) -> None:
         """What somebody has changed and not saved goes into the copy, and is gone from the draft."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        draft = await self.draft(interaction, await self._meant(interaction, strategy))
-        made = await self._create(interaction, change_strategy(draft.strategy, name=name))
-        await self.drafts.drop(library_owner(interaction), interaction.user.id, draft.kept.id)
+        made = await self.keeper.copy(interaction, await self._meant(interaction, strategy), name)
         await self.show_strategy(interaction, made.id, t(interaction.locale, "strategy.copied"))
 
     @app_commands.command(
@@ -219,26 +214,29 @@ class StrategyCog(
     async def _show_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer()
         kept = await self.store.get(library_owner(interaction), strategy_id)
-        view = strategy_panel(kept, await self.view(interaction, kept))
+        view = strategy_panel(kept, await self.keeper.view(interaction, kept))
         await interaction.edit_original_response(view=view, attachments=[])
 
-    async def _apply_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
+    async def _apply_here(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._use(interaction, strategy_id)
+        await self._use(interaction, strategy_id, token)
 
     async def _export_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         await self._hand_out(interaction, await self.store.get(library_owner(interaction), strategy_id))
 
-    async def _delete_here(self, interaction: discord.Interaction, strategy_id: str) -> None:
+    async def _delete_here(
+        self, interaction: discord.Interaction, strategy_id: str, _token: str = ""
+    ) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         await self._ask_delete(interaction, await self.store.get(library_owner(interaction), strategy_id))
 
-    async def _delete_confirmed(self, interaction: discord.Interaction, strategy_id: str) -> None:
+    async def _delete_confirmed(
+        self, interaction: discord.Interaction, strategy_id: str, token: str = ""
+    ) -> None:
         await interaction.response.defer()
-        kept = await self.changeable(interaction, strategy_id)
-        await self.store.delete(library_owner(interaction), kept.id)
-        await self.drafts.gone(library_owner(interaction), kept.id)
+        kept = _looked_at(await self.keeper.changeable(interaction, strategy_id), token)
+        await self.keeper.delete(interaction, kept)
         await self._answered(interaction, "strategy.deleted", kept)
 
     async def _delete_refused(self, interaction: discord.Interaction, strategy_id: str) -> None:
@@ -246,86 +244,13 @@ class StrategyCog(
         kept = await self.store.get(library_owner(interaction), strategy_id)
         await self._answered(interaction, "strategy.kept", kept)
 
-    # -- for the desk ------------------------------------------------------------------------------
-
-    async def draft(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> Draft:
-        """What the person has made of a strategy so far. Raises InputError RESOURCE_CHANGED when it is not
-        any more what they look at."""
-        draft = await self.drafts.get(library_owner(interaction), interaction.user.id, strategy_id)
-        if token and token != draft.token:
-            raise InputError("The draft has changed meanwhile.", code="RESOURCE_CHANGED")
-        return draft
-
-    async def change(self, interaction: discord.Interaction, draft: Draft, strategy: Strategy) -> Draft:
-        """Keep the next state of a draft; one that is as it began is none."""
-        owner = library_owner(interaction)
-        if strategy.revision == draft.kept.strategy.revision:
-            await self.drafts.drop(owner, interaction.user.id, draft.kept.id)
-            return await self.draft(interaction, draft.kept.id)
-        return await self.drafts.change(interaction.user.id, owner, draft, strategy)
-
-    async def discard(self, interaction: discord.Interaction, draft: Draft) -> Draft:
-        """Back to what is kept."""
-        await self.drafts.drop(library_owner(interaction), interaction.user.id, draft.kept.id)
-        return await self.draft(interaction, draft.kept.id)
-
-    def sources(self) -> Mapping[str, Definition]:
-        """The sources that there are now."""
-        return self.bot.engine.strategies.sources.capture()
-
-    async def keep(self, interaction: discord.Interaction, draft: Draft) -> tuple[KeptStrategy, bool]:
-        """Save a draft, over the strategy or, where that cannot be changed, as a copy; whether it is one.
-
-        Raises InputError RESOURCE_CHANGED when somebody saved another version meanwhile.
-        """
-        owner, kept = library_owner(interaction), draft.kept
-        if copied := not self.may_change(interaction, kept):
-            made = await self._create(interaction, self._renamed(interaction, draft))
-        elif draft.overtaken:
-            raise InputError("Somebody saved another version.", code="RESOURCE_CHANGED")
-        else:
-            made = await self.store.change(owner, kept.id, draft.strategy)
-        await self.drafts.drop(owner, interaction.user.id, kept.id)
-        return made, copied
-
-    async def view(
-        self, interaction: discord.Interaction, kept: KeptStrategy, note: str = ""
-    ) -> StrategyView:
-        """Who looks at it, and where."""
-        binding = self.bot.bindings.of_channel(interaction.channel_id or 0)
-        applied, mine = None, False
-        if binding is not None:
-            play = await self.bot.engine.plays.get(binding.play_id)
-            applied = await self.bot.engine.plays.strategy(binding.play_id)
-            mine = _leads(interaction, play)
-        return StrategyView(
-            str(interaction.locale),
-            can_apply=mine,
-            in_use=applied is not None and applied.id == kept.id,
-            can_change=self.may_change(interaction, kept),
-            note=note,
-        )
-
-    async def changeable(self, interaction: discord.Interaction, strategy_id: str) -> KeptStrategy:
-        """The strategy, if the person may change it. Raises InputError IMPORTER_ONLY."""
-        kept = await self.store.get(library_owner(interaction), strategy_id)
-        if not kept.built_in and not self.may_change(interaction, kept):
-            raise InputError("Only whoever made it may do that.", code="IMPORTER_ONLY")
-        return kept
-
-    @staticmethod
-    def may_change(interaction: discord.Interaction, kept: KeptStrategy) -> bool:
-        """Whoever made it, and whoever looks after the library; nobody what came with the program."""
-        mine = str(interaction.user.id) == kept.created_by
-        return not kept.built_in and (mine or rights.manages(interaction))
+    # -- inside ------------------------------------------------------------------------------------
 
     async def show_strategy(self, interaction: discord.Interaction, strategy_id: str, note: str = "") -> None:
         """The panel as a new message."""
         kept = await self.store.get(library_owner(interaction), strategy_id)
-        view = strategy_panel(kept, await self.view(interaction, kept, note))
+        view = strategy_panel(kept, await self.keeper.view(interaction, kept, note))
         await interaction.followup.send(view=view, ephemeral=True)
-
-    # -- inside ------------------------------------------------------------------------------------
 
     async def _meant(self, interaction: discord.Interaction, text: str | None) -> str:
         """The id of a strategy that was named; without a name the one of the story here, else that which
@@ -343,20 +268,12 @@ class StrategyCog(
     async def _create(self, interaction: discord.Interaction, strategy: Strategy) -> KeptStrategy:
         return await self.store.create(library_owner(interaction), strategy, str(interaction.user.id))
 
-    @staticmethod
-    def _renamed(interaction: discord.Interaction, draft: Draft) -> Strategy:
-        """A copy is told apart by its name, unless somebody gave it another one already."""
-        strategy, kept = draft.strategy, draft.kept
-        if strategy.name != kept.strategy.name:
-            return strategy
-        name = discord.utils.remove_markdown(strategy_name(kept, str(interaction.locale)))
-        name = t(interaction.locale, "strategy.copy_of", name=one_line(name, 150))
-        return change_strategy(strategy, name=name)
-
-    async def _use(self, interaction: discord.Interaction, strategy_id: str) -> None:
+    async def _use(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> None:
+        """Let the story here use it; with a token only the version that somebody looked at."""
         play = await led_story(interaction, self.bot.stories)
-        kept = await self.store.get(library_owner(interaction), strategy_id)
-        await self.bot.engine.plays.use_strategy(play.id, kept.id)
+        kept = _looked_at(await self.store.get(library_owner(interaction), strategy_id), token)
+        expected = kept.strategy.revision if token else None
+        await self.bot.engine.plays.use_strategy(play.id, kept.id, expected=expected)
         text = t(interaction.locale, "strategy.applied", name=strategy_name(kept, str(interaction.locale)))
         again = button("strategy-preview", label=t(interaction.locale, "button.preview"))
         await interaction.followup.send(text, view=row(again), ephemeral=True)
@@ -368,10 +285,10 @@ class StrategyCog(
     async def _ask_delete(self, interaction: discord.Interaction, kept: KeptStrategy) -> None:
         if kept.built_in:
             raise AssemblyError("Built-in strategies stay.", code="STRATEGY_READ_ONLY")
-        found = await self.changeable(interaction, kept.id)
-        locale = interaction.locale
+        found = await self.keeper.changeable(interaction, kept.id)
+        locale, token = interaction.locale, token_of(found.strategy)
         view = row(
-            button("strategy-delete-yes", found.id, label=t(locale, "button.delete"), style=DANGER),
+            button("strategy-delete-yes", found.id, token, label=t(locale, "button.delete"), style=DANGER),
             button("strategy-delete-no", found.id, label=t(locale, "button.keep")),
         )
         text = t(locale, "strategy.delete_confirm", name=strategy_name(found, str(locale)))
@@ -382,12 +299,11 @@ class StrategyCog(
         await interaction.edit_original_response(content=text, view=None)
 
 
-def _leads(interaction: discord.Interaction, play: Playthrough) -> bool:
-    try:
-        check_owner(interaction, play)
-    except PlayError:
-        return False
-    return True
+def _looked_at(kept: KeptStrategy, token: str) -> KeptStrategy:
+    """The strategy, if it is the version that a button was made for. Raises Conflict STRATEGY_CHANGED."""
+    if token and token_of(kept.strategy) != token:
+        raise Conflict("Somebody saved another version meanwhile.", code="STRATEGY_CHANGED")
+    return kept
 
 
 async def setup(bot: Inglenook) -> None:

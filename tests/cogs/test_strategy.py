@@ -273,16 +273,14 @@ async def test_nobodys_version_is_written_over(scene: Scene) -> None:
     hers = await pressed(ana, hers, "Back", "## ✏️")
     await pressed(ana, hers, "Save", "✓ Saved.")
     his = await pressed(ben, his, "Back", "## ✏️")
-    await ben.click(his, "Save")
-    await told(ben, "Somebody has changed it meanwhile.")
 
-    # then Ben is told, and can keep his as a copy
+    # then Ben is told, and can only keep his as a copy
     assert "⚠️ Somebody has saved another version since you began." in his.text
-    copied = await ben.slash("general", "strategy save-as", name="Mine", strategy="Ours")
-    assert copied.text.startswith("✓ Your copy is kept.")
+    assert "Save" not in labels_of(his)
+    await pressed(ben, his, "Save a copy", "✓ Your copy is kept.")
     by_name = {each.strategy.name: each.strategy for each in await own(scene)}
     off = {name: [r.kind for r in s.rules if not r.enabled] for name, s in by_name.items()}
-    assert off == {"Ours": ["persona"], "Mine": ["character"]}
+    assert off == {"Ours": ["persona"], "Ours – copy": ["character"]}
 
 
 async def test_a_panel_that_is_behind_changes_nothing(scene: Scene) -> None:
@@ -315,7 +313,7 @@ async def test_a_text_of_ones_own_is_added_changed_set_and_removed(scene: Scene)
     await ana.submit(form, {"text": "Stay very brief."})
     module = await becomes(ana, panel, "Stay very brief.")
     form = await ana.click(module, "Settings")
-    assert list(fields(form)) == ["name", "role", "delivery", "lifetime", "depth"]
+    assert list(fields(form)) == ["name", "role", "delivery"]
     await ana.submit(form, {"name": "Nudge", "delivery": ["pre-step"]})
     module = await becomes(ana, panel, "## Nudge\n")
     assert "Way: as a message before each answer" in module.text
@@ -347,19 +345,16 @@ async def test_a_long_text_comes_as_a_file_and_goes_back_as_one(scene: Scene) ->
 
 
 async def test_what_cannot_be_carried_out_is_refused_when_it_is_applied(scene: Scene) -> None:
-    # given a strategy with a text that stands at a depth
+    # given a strategy from elsewhere with lore that stands at a depth
     story = await scene.open_story()
-    await kept(scene)
+    rules = built_in_strategies()["builtin-native-slots"].to_wire()["rules"]
+    deep = [{**rule, "depth": 2} if rule["id"] == "worldbook" else rule for rule in rules]
+    await kept(scene, rules=deep)
     ana = scene.human("Ana")
-    panel = (await ana.slash(story.thread, "strategy edit", strategy="Ours")).message
-    module = await opened(ana, panel, "World books")
-    form = await ana.click(module, "Settings")
-    await ana.submit(form, {"depth": "2"})
-    module = await becomes(ana, panel, "Depth: 2 messages before the end")
-    saved = await pressed(ana, await pressed(ana, module, "Back", "## ✏️"), "Save", "✓ Saved.")
+    shown = await ana.slash(story.thread, "strategy show", strategy="Ours")
 
     # when it is applied
-    refused = await ana.click(saved, "Apply here")
+    refused = await ana.click(shown.message, "Apply here")
 
     # then it says why, and the story uses what it used
     assert refused.text == (
@@ -367,27 +362,21 @@ async def test_what_cannot_be_carried_out_is_refused_when_it_is_applied(scene: S
     )
     applied = await used(scene, story)
     assert applied is not None and applied.id == "builtin-native-slots"
-    wrong = await ana.click(await opened(ana, await pressed(ana, saved, "Edit", "## ✏️"), "Card"), "Settings")
+
+    # and its editor says so beforehand, names the module, and lets the depth be taken away
+    editor = await pressed(ana, shown.message, "Edit", "## ✏️ Ours")
+    why = "⚠️ **Nothing could be sent like this**, because of *World books*: This strategy cannot be"
+    assert why in editor.text
+    module = await opened(ana, editor, "World books")
+    assert "Depth: 2 messages before the end" in module.text
+    wrong = await ana.click(module, "Settings")
     await ana.submit(wrong, {"depth": "deep"})
     await told(ana, "whole number", story.thread)
-
-
-async def test_the_whole_is_named_and_set_in_one_form(scene: Scene) -> None:
-    await kept(scene)
-    ana = scene.human("Ana")
-    panel = (await ana.slash("general", "strategy edit", strategy="Ours")).message
-    form = await ana.click(panel, "Settings")
-    assert list(fields(form)) == ["name", "source", "fallback", "tidy"]
-    await ana.submit(
-        form, {"name": "Listed", "source": ["manual"], "fallback": ["error"], "tidy": ["tidied"]}
-    )
-    panel = await becomes(ana, panel, "## ✏️ Listed")
-    assert "standard · roles decide · 8 of 8 modules · tidies the history" in panel.text
-    await pressed(ana, panel, "Save", "✓ Saved.")
-    (made,) = await own(scene)
-    layout, policy = made.strategy.layout, made.strategy.history_policy
-    assert layout is not None and policy is not None
-    assert (layout.source, layout.fallback, policy.enabled) == ("manual", "error", True)
+    form = await ana.click(module, "Settings")
+    assert list(fields(form)) == ["role", "delivery", "depth"]
+    await ana.submit(form, {"depth": ""})
+    mended = await becomes(ana, module, "**The next request here, with this:**")
+    assert "Depth" not in mended.text and "⚠️" not in mended.text
 
 
 # --- files, copies, deleting
@@ -476,7 +465,36 @@ async def test_the_preview_has_all_of_it_in_its_order(scene: Scene) -> None:
     assert "### World books / Fog" in text
     # and nothing was said to the model, nor written into the story
     assert len(scene.model.calls) == 1
-    assert labels_of(shown.message) == ["Again", "Sent last"]
+    assert labels_of(shown.message) == ["Again", "Sent last", "SillyTavern"]
+
+
+async def test_the_same_story_as_sillytavern_would_send_it(scene: Scene) -> None:
+    # given a story that has been played a little
+    story = await harbour(scene)
+    await story.exchange("Ana", "Hello.", "Welcome.")
+    ana = scene.human("Ana")
+    preview = (await ana.slash(story.thread, "strategy preview")).message
+
+    # when Ana compares
+    compared = await ana.click(preview, "SillyTavern")
+
+    # then its parts stand as messages of their own, and nothing of ours is among them
+    lines = compared.text.splitlines()
+    assert compared.message.ephemeral
+    assert lines[0] == "## What SillyTavern would send"
+    assert "This is only for comparing" in lines[1]
+    text = content_of(scene.wire, compared.message.raw)
+    assert text.index("### World books") < text.index("Hello.") < text.index("Welcome.")
+    assert LORE in text
+    assert "Players:" not in text
+    assert labels_of(compared.message) == ["Again", "Next request"]
+    assert len(scene.model.calls) == 1
+
+    # and both ways back lead somewhere
+    again = await ana.click(compared.message, "Again")
+    assert again.text == compared.text
+    usual = await ana.click(compared.message, "Next request")
+    assert usual.text.startswith("## What the model would be sent")
 
 
 async def test_what_was_sent_is_read_from_the_log(scene: Scene) -> None:
@@ -537,8 +555,15 @@ async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: S
     # and a moderator everything but that, with a strategy and without
     moderate(scene, "Ben")
     last = await ben.slash(story.thread, "strategy preview")
-    kept_back = await ben.click(last.message, "Sent last")
-    assert kept_back.text.startswith("Personas at this table say something of people")
+    sent = await ben.click(last.message, "Sent last")
+    text = content_of(scene.wire, sent.message.raw) + sent.text
+    assert "silver key" not in text and "fears the sea" not in text
+    assert "[somebody's persona]" in text
+    assert "-# ✓ Checked against the story's log. What others' personas say is left out for you." in text
+    compared = await ben.click(last.message, "SillyTavern")
+    text = content_of(scene.wire, compared.message.raw) + compared.text
+    assert "silver key" not in text and "fears the sea" not in text
+    assert "About Vale: [somebody's persona]" in text
     for name in ("Preset's slots first", "Roles first"):
         his = await ben.slash(story.thread, "strategy preview", strategy=name)
         text = content_of(scene.wire, his.message.raw) + his.text
@@ -548,7 +573,39 @@ async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: S
     his = await ben.slash(story.thread, "strategy preview")
     text = content_of(scene.wire, his.message.raw) + his.text
     assert "silver key" not in text and "fears the sea" not in text
+    assert "-# – Persona · 9 · [somebody's persona]" in his.text.splitlines()
     assert "[somebody's persona]" in text
+
+
+async def test_what_a_persona_said_earlier_is_left_out_of_a_preview_too(scene: Scene) -> None:
+    # given Ana's story with a preset that says her persona behind the conversation, where it stays
+    story = await scene.open_story()
+    ana, ben = scene.human("Ana"), scene.human("Ben")
+    await ana.slash(story.thread, "persona set", name="Vale", description="Vale hides a silver key.")
+    await ana.slash(story.thread, "persona bind")
+    prompts: list[dict[str, Any]] = [
+        {"identifier": "chatHistory", "marker": True},
+        {"identifier": "late", "role": "system", "content": "Mind this: {{persona}}"},
+    ]
+    order = [
+        {"character_id": 100001, "order": [{"identifier": p["identifier"], "enabled": True} for p in prompts]}
+    ]
+    file = Upload("P.json", json.dumps({"prompts": prompts, "prompt_order": order}).encode())
+    await ana.slash(story.thread, "preset import", file=file)
+    await ana.slash(story.thread, "preset bind", preset="P")
+    await story.exchange("Ana", "Hello.", "Welcome.")
+
+    # when her persona says something else
+    await ana.slash(story.thread, "persona set", name="Vale", description="Vale bakes bread.")
+
+    # then she sees both, and a moderator neither
+    hers = content_of(scene.wire, (await ana.slash(story.thread, "strategy preview")).message.raw)
+    assert hers.index("Mind this: Vale hides a silver key.") < hers.index("Mind this: Vale bakes bread.")
+    moderate(scene, "Ben")
+    his = await ben.slash(story.thread, "strategy preview")
+    text = content_of(scene.wire, his.message.raw)
+    assert "silver key" not in text + his.text and "bakes" not in text + his.text
+    assert text.count("Mind this: [somebody's persona]") == 2
 
 
 def moderate(scene: Scene, name: str) -> None:

@@ -94,6 +94,7 @@ function openList(anchor, choices, values, { min, max }, report) {
         many ? h('span', { class: `tick${on ? ' on' : ''}` }, on && icon('check', 14)) : on && icon('check', 18));
     }), !wanted.length && h('div', { class: 'none', text: 'Nothing here' }));
     if (at >= 0) list.children[at]?.focus();
+    pop.place(); // an empty list has room below where a full one has none
   };
   box.addEventListener('keydown', (e) => {
     const items = [...list.querySelectorAll('.option:not([disabled])')];

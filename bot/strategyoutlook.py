@@ -1,0 +1,64 @@
+"""What would happen with a strategy as it is now, in a few lines under whatever somebody changes of it.
+
+In a story that the reader leads it is the story's own preview; elsewhere only what can be told of the
+strategy alone: that it would be refused, and why (`ux` 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import discord
+
+from bot.excerpts import plain
+from bot.failures import explain
+from bot.i18n import t
+from bot.promptpanel import budget, remark_lines
+from bot.strategypanel import module_name
+from engine.assembler import Strategy
+from engine.errors import EngineError
+from engine.host import Engine
+
+__all__ = ["outlook", "refusal"]
+
+_REMARKS = 3  # the whole preview has them all
+
+
+async def outlook(engine: Engine, play_id: str | None, strategy: Strategy, locale: str) -> str:
+    """The lines; empty where there is nothing to say. `play_id` is that of a story whose preview the reader
+    may see."""
+    try:
+        engine.strategies.check(strategy)
+        if play_id is None:
+            return ""
+        preview = await engine.preview(play_id, strategy=strategy)
+    except EngineError as error:
+        return refusal(strategy, error, locale)
+    worth = [remark for remark in preview.diagnostics if remark.get("severity") != "info"]
+    lines = [t(locale, "strategy.outlook"), budget(preview, locale)]
+    told = remark_lines(worth, locale)
+    lines += [f"-# – {line}" for line in told[:_REMARKS]]
+    if len(told) > _REMARKS:
+        lines.append(f"-# {t(locale, 'prompt.more', n=len(told) - _REMARKS)}")
+    return "\n".join(lines)
+
+
+def refusal(strategy: Strategy, error: EngineError, locale: str) -> str:
+    """That nothing could be sent with it, why, and which module it is about."""
+    why = explain(locale, error)
+    detail = error.data.get("detail")
+    name = _culprit(strategy, detail if isinstance(detail, Mapping) else error.data, locale)
+    if name:
+        return t(locale, "strategy.refused_at", name=name, why=why)
+    return t(locale, "strategy.refused", why=why)
+
+
+def _culprit(strategy: Strategy, detail: Mapping[str, Any], locale: str) -> str:
+    rule_id = detail.get("ruleId", detail.get("rule_id"))
+    rule = next((rule for rule in strategy.rules if rule.id == rule_id), None)
+    if rule is None:
+        return ""
+    name = discord.utils.remove_markdown(module_name(rule, locale))
+    part = detail.get("name")
+    return plain(f"{name} / {part}" if part else name, 120)
