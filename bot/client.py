@@ -332,6 +332,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
         max_waiting=settings.play.max_waiting,
         max_stories=settings.limits.stories_per_server,
         picture_bytes=settings.attachments.bytes_per_server,
+        advanced_assembly=settings.assembly.advanced,
     )
 
 

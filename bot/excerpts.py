@@ -60,8 +60,9 @@ def plain(text: str, chars: int) -> str:
 
 def _escaped(text: str) -> str:
     # Of several links discord.py escapes the first alone, so none are left to it; nobody's name may put a
-    # link under our own words.
-    return discord.utils.escape_markdown(text.replace("](", "]\0")).replace("\0", r"\(")
+    # link under our own words. The sign that stands in for them shows nothing: one of the text's own goes.
+    text = text.replace("\0", "").replace("](", "]\0")
+    return discord.utils.escape_markdown(text).replace("\0", r"\(")
 
 
 def prose(text: str, chars: int) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import discord
 
 from bot.press import Handler
-from bot.promptpanel import as_preview, prompt_panel, redacted
+from bot.privacy import private_at, redacted, with_evidence
+from bot.promptpanel import prompt_panel
+from bot.sentdesk import sent_panel
 from bot.stories import Stories, check_owner, library_owner
-from bot.strategypanel import known_name, strategy_name
+from bot.strategypanel import strategy_name
 from engine.assembler import AssemblyStore, KeptStrategy, Strategy
 from engine.errors import InputError, PlayError
 from engine.host import Engine
@@ -39,7 +41,11 @@ class PreviewDesk:
 
     def presses(self) -> Mapping[str, Handler]:
         """For `PressCog.presses_served`."""
-        return {"strategy-preview": self._pressed, "strategy-sent": self._sent}
+        return {
+            "strategy-preview": self._pressed,
+            "strategy-sent": self._sent,
+            "strategy-sillytavern": self._compared,
+        }
 
     async def show(self, interaction: discord.Interaction, kept: KeptStrategy | None = None) -> None:
         """With a strategy of the library, or with what the story uses; the interaction was deferred."""
@@ -69,19 +75,18 @@ class PreviewDesk:
     async def _sent(self, interaction: discord.Interaction) -> None:
         """What was sent for the newest answer, as the story's log proves it."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play, locale = await led_story(interaction, self._stories), str(interaction.locale)
-        others = str(interaction.user.id) != play.created_by
-        if others and any(await self._private(play, interaction.user.id)):
-            # They may have said something else then, and nobody knows any more what there is to leave out.
-            raise InputError("Only whoever began the story sees it.", code="PROMPT_STARTER_ONLY")
+        play = await led_story(interaction, self._stories)
         sent = await self._engine.actual_request(play.id)
         if sent is None:
             raise InputError("Nothing was sent yet.", code="PROMPT_NONE_SENT")
-        if sent.reason is not None:
-            raise InputError("The log does not prove what was sent.", code="PROMPT_UNPROVED")
-        used = sent.strategy or {}
-        name = known_name(str(used.get("id", "")), str(used.get("name", "")), locale) if used else ""
-        await self._send(interaction, play, as_preview(sent), name, "", sent_at=sent.time)
+        view, file = await sent_panel(self._engine, interaction, play, sent)
+        await interaction.followup.send(view=view, file=file, ephemeral=True)
+
+    async def _compared(self, interaction: discord.Interaction) -> None:
+        """What SillyTavern would send for the same story."""
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        play = await led_story(interaction, self._stories)
+        await self._send(interaction, play, await self._engine.as_sillytavern(play.id), "", "", compared=True)
 
     async def _send(
         self,
@@ -91,22 +96,15 @@ class PreviewDesk:
         name: str,
         again: str,
         *,
-        sent_at: int | None = None,
+        compared: bool = False,
     ) -> None:
         locale = str(interaction.locale)
         if str(interaction.user.id) != play.created_by:
-            preview = redacted(preview, await self._private(play, interaction.user.id), locale)
-        view, file = prompt_panel(preview, name, again, locale, sent_at=sent_at)
+            # What a strategy put into the conversation stands there as it was said, whatever personas say now.
+            said = await self._engine.requests.private(play.head.session_id)
+            private = with_evidence(await private_at(self._engine, play, interaction.user.id), said)
+            if private is None:
+                raise InputError("Only whoever began the story sees it.", code="PROMPT_STARTER_ONLY")
+            preview = redacted(preview, private, locale)
+        view, file = prompt_panel(preview, name, again, locale, compared=compared)
         await interaction.followup.send(view=view, file=file, ephemeral=True)
-
-    async def _private(self, play: Playthrough, reader: int) -> Sequence[str]:
-        """What the personas at the table say of people, but for the reader's own."""
-        request = await self._engine.profiles.request(await self._engine.journal.look(play.head.session_id))
-        at_table = [*request.players, *([request.persona] if request.persona is not None else [])]
-        own = await self._engine.library.personas.list(str(reader))
-        theirs = {stored.persona.description for stored in own}
-        return [
-            persona.description
-            for persona in at_table
-            if persona.description.strip() and persona.description not in theirs
-        ]

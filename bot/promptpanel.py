@@ -5,10 +5,9 @@ The bar shows whose words take how much; under it stand the messages in their or
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import discord
@@ -16,12 +15,12 @@ import discord
 from bot.excerpts import clip, plain, prose
 from bot.handout import text_file
 from bot.i18n import FALLBACK, catalogue, language, t
-from bot.press import button
+from bot.press import button, menu
 from bot.sheet import Layout, Sheet
 from engine.llm import CallConfig
-from engine.strategies import ActualRequest, Preview, PreviewBlock, PreviewMessage
+from engine.strategies import CALLED, ActualRequest, Preview, PreviewBlock, PreviewMessage, SentStep
 
-__all__ = ["FILE", "as_preview", "prompt_panel", "redacted", "remark_lines"]
+__all__ = ["FILE", "STEP_CHOSEN", "Sent", "as_preview", "budget", "prompt_panel", "remark_lines"]
 
 FILE = "prompt.md"
 _BAR = 12  # squares: what a phone shows in one line
@@ -31,31 +30,65 @@ _ENDS = 3  # … of a long conversation those at either end
 _BLOCKS = 7  # parts of one message
 _REMARKS = 6
 _NAMES = 8  # of what one remark is about
-_MACRO = re.compile(r"\{\{.*?\}\}|<[A-Za-z]{3,8}>|\n", re.DOTALL)
-_ABOUT = "\nAbout "  # how the list of who is at the table goes on to what they are like
-_TELLING = 3  # characters: less than that tells nothing
 _WHOLE = 900_000  # code points of the file
+_STEPS = 25  # what a menu holds; the newest, because they led to the answer
+
+STEP_CHOSEN = "sent-step"
+"""The op of the menu of steps; its arguments are story, exchange and answer, its values numbers of steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """That a prompt was sent, and is not only what would be.
+
+    `at` is when (epoch ms). `answer` are story, exchange and answer that it was sent for, where that is
+    known; `step` is its number among the `steps` of its turn. `leads` is for whoever may look at what comes
+    next. `veiled` says that something in it is kept from the reader.
+    """
+
+    at: int
+    answer: tuple[str, str, str] | None = None
+    steps: Sequence[SentStep] = ()
+    step: int = 0
+    leads: bool = False
+    veiled: bool = False
 
 
 def prompt_panel(
-    preview: Preview, name: str, strategy_id: str, locale: str, *, sent_at: int | None = None
+    preview: Preview,
+    name: str,
+    strategy_id: str,
+    locale: str,
+    *,
+    sent: Sent | None = None,
+    compared: bool = False,
 ) -> tuple[Layout, discord.File]:
-    """The panel and its file. `name` is that of the strategy, fit for Markdown; empty without one.
-    `sent_at` (epoch ms) is when it was sent, if it is not only what would be."""
-    sheet, head = Sheet(), _head(preview, name, sent_at, locale)
+    """The panel and its file. `name` is that of the strategy, fit for Markdown; empty without one. `compared`
+    says that it is what SillyTavern would send."""
+    sheet = Sheet()
+    head = _compared_head(preview, locale) if compared else _head(preview, name, sent, locale)
     sheet.text("\n".join(head), 1_200)
-    sheet.text(_budget(preview, locale), 1_400)
+    sheet.text(budget(preview, locale), 1_400)
     sheet.text("\n".join(_messages(preview.messages, locale)), 4_400)
     worth = [remark for remark in preview.diagnostics if remark.get("severity") != "info"]
     sheet.text(_remarks(worth, locale), 1_700)
-    if sent_at is None:
+    if compared:
+        sheet.row(
+            button("strategy-sillytavern", label=t(locale, "button.again")),
+            button("strategy-preview", label=t(locale, "button.next_one")),
+        )
+    elif sent is None:
         again = [strategy_id] if strategy_id else []
         sheet.row(
             button("strategy-preview", *again, label=t(locale, "button.again")),
             button("strategy-sent", label=t(locale, "button.sent")),
+            button("strategy-sillytavern", label=t(locale, "button.as_sillytavern")),
         )
     else:
-        sheet.row(button("strategy-preview", label=t(locale, "button.next_one")))
+        if sent.answer is not None and len(sent.steps) > 1:
+            sheet.row(_step_menu(sent, sent.answer, locale))
+        if sent.leads:
+            sheet.row(button("strategy-preview", label=t(locale, "button.next_one")))
     view = sheet.layout()
     view.add_item(discord.ui.File[Any](f"attachment://{FILE}"))
     return view, text_file(_details(preview, head, locale), FILE)
@@ -82,49 +115,6 @@ def as_preview(sent: ActualRequest) -> Preview:
         added_bytes=0,
         max_bytes=0,
     )
-
-
-def redacted(preview: Preview, descriptions: Iterable[str], locale: str) -> Preview:
-    """Without what personas say of people: for readers whose story it is not.
-
-    What stands between the macros of a description is looked for wherever it may have come: in a part of its
-    own, in the list of players, in a text of the preset that names it. Rather too much is left out than too
-    little.
-    """
-    pieces = {
-        piece.strip()
-        for text in descriptions
-        for piece in _MACRO.split(text)
-        if len(piece.strip()) >= _TELLING
-    }
-    secrets = sorted(pieces, key=len, reverse=True)
-    mark = t(locale, "prompt.private")
-
-    def without(text: str) -> str:
-        for secret in secrets:
-            text = text.replace(secret, mark)
-        return text
-
-    def block(each: PreviewBlock) -> PreviewBlock:
-        return replace(each, text=without(shown(each)))
-
-    def shown(each: PreviewBlock) -> str:
-        if each.module == "persona":
-            return mark
-        if each.module == "cast":
-            names, about, _ = each.text.partition(_ABOUT)
-            return f"{names}\n{mark}" if about else names
-        return each.text
-
-    def message(each: PreviewMessage) -> PreviewMessage:
-        text = each.text
-        for part in each.blocks:
-            if part.text:
-                text = text.replace(part.text, shown(part))
-        return replace(each, text=without(text), blocks=tuple(map(block, each.blocks)))
-
-    messages = tuple(map(message, preview.messages))
-    return replace(preview, messages=messages, contexts=tuple(map(block, preview.contexts)))
 
 
 def remark_lines(remarks: Iterable[Mapping[str, Any]], locale: str) -> Sequence[str]:
@@ -169,12 +159,53 @@ def _fact(fact: str, value: object, locale: str) -> str:
     return plain(text, 80)
 
 
-def _head(preview: Preview, name: str, sent_at: int | None, locale: str) -> list[str]:
-    title = f"## {t(locale, 'prompt.title' if sent_at is None else 'prompt.sent_title')}"
-    if sent_at is not None:
-        title += f"\n<t:{sent_at // 1000}:R>"
+def _head(preview: Preview, name: str, sent: Sent | None, locale: str) -> list[str]:
     with_what = t(locale, "prompt.with", name=f"**{name}**") if name else t(locale, "prompt.without")
-    return [title, with_what, f"-# {' · '.join(_parameters(preview, locale))}"]
+    facts = [with_what, f"-# {' · '.join(_parameters(preview, locale))}"]
+    if sent is None:
+        return [f"## {t(locale, 'prompt.title')}", *facts]
+    when = f"<t:{sent.at // 1000}:R>"
+    if len(sent.steps) > 1 and sent.step:
+        when = f"{when} · {_step_name(sent, sent.step, locale)}"
+    checked = t(locale, "prompt.checked_veiled" if sent.veiled else "prompt.checked")
+    return [f"## {t(locale, 'prompt.sent_title')}", when, *facts, f"-# ✓ {checked}"]
+
+
+def _compared_head(preview: Preview, locale: str) -> list[str]:
+    about = t(locale, "prompt.sillytavern_about")
+    return [
+        f"## {t(locale, 'prompt.sillytavern_title')}",
+        about,
+        f"-# {' · '.join(_parameters(preview, locale))}",
+    ]
+
+
+def _step_name(sent: Sent, number: int, locale: str) -> str:
+    at = next((at for at, step in enumerate(sent.steps, 1) if step.number == number), 0)
+    return t(locale, "prompt.step", n=at, count=len(sent.steps))
+
+
+def _step_menu(sent: Sent, answer: tuple[str, str, str], locale: str) -> discord.ui.Select[Any]:
+    options = [
+        discord.SelectOption(
+            label=_step_name(sent, step.number, locale),
+            value=str(step.number),
+            description=_led_to(step, locale),
+            default=step.number == sent.step,
+        )
+        for step in sent.steps[-_STEPS:]
+    ]
+    return menu(STEP_CHOSEN, *answer, options=options, placeholder=t(locale, "prompt.steps"))
+
+
+def _led_to(step: SentStep, locale: str) -> str:
+    if not step.tools:
+        return t(locale, "prompt.led_to_text")
+    names = [
+        t(locale, f"tools.{tool}") if f"tools.{tool}" in catalogue(FALLBACK) else tool
+        for tool in dict.fromkeys(step.tools)
+    ]
+    return clip(t(locale, "prompt.led_to_tools", names=", ".join(names)), 100)
 
 
 def _parameters(preview: Preview, locale: str) -> list[str]:
@@ -189,7 +220,8 @@ def _parameters(preview: Preview, locale: str) -> list[str]:
     return facts
 
 
-def _budget(preview: Preview, locale: str) -> str:
+def budget(preview: Preview, locale: str) -> str:
+    """How much of the model's window it takes, and the bar of whose words that is."""
     shares = _shares(preview)
     if preview.window:
         percent = round(100 * preview.tokens / preview.window)
@@ -250,7 +282,10 @@ def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
         blocks = message.blocks
         if message.source in ("history", "input") or len(blocks) < 2:
             own = f"{_label(blocks[0], locale)}: " if blocks and blocks[0].module not in _TALK else ""
-            yield f"-# {own}{prose(message.text, 90)}"
+            if said := prose(message.text, 90):
+                yield f"-# {own}{said}"
+            for block in _calls(message):
+                yield f"-# – {_label(block, locale)} · {prose(block.text, 90)}"
             continue
         for block in blocks[:_BLOCKS]:
             yield f"-# – {_label(block, locale)} · {block.tokens} · {prose(block.text, 50)}"
@@ -259,6 +294,10 @@ def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
 
 
 _TALK = ("history", "input", "native")
+
+
+def _calls(message: PreviewMessage) -> Sequence[PreviewBlock]:
+    return [block for block in message.blocks if block.module == CALLED]
 
 
 def _who(message: PreviewMessage, locale: str) -> str:
@@ -289,14 +328,15 @@ def _remarks(remarks: Sequence[Mapping[str, Any]], locale: str) -> str:
 
 def _details(preview: Preview, head: Sequence[str], locale: str) -> str:
     """Everything, the texts as they would be sent."""
-    parts = ["\n".join(head), _budget(preview, locale)]
+    parts = ["\n".join(head), budget(preview, locale)]
     for number, message in enumerate(preview.messages, 1):
         source = t(locale, f"prompt.source.{message.source.replace('-', '_')}")
         tokens = t(locale, "prompt.tokens", n=message.tokens)
         parts.append(f"## {number}. {_who(message, locale)} · {source} · {tokens}")
-        if message.source in _TALK or not message.blocks:
+        spoken = message.source in _TALK or not message.blocks
+        if spoken and message.text:
             parts.append(message.text)
-        for block in message.blocks if message.source not in _TALK else ():
+        for block in _calls(message) if spoken else message.blocks:
             parts.append(f"### {_label(block, locale)} · {block.tokens}\n\n{block.text}")
     if preview.contexts:
         parts.append(f"## {t(locale, 'prompt.contexts')}")

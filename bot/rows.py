@@ -1,12 +1,13 @@
 """The rows of buttons that stand under messages of a story. Pure: ids and counts in, a view out.
 
-At most four buttons, labels of one word or sign (`ux`: phones first).
+At most four things to press, labels of one word or sign (`ux`: phones first).
 """
 
 from __future__ import annotations
 
 import discord
 
+from bot.answerpanel import MORE
 from bot.i18n import t
 from bot.press import button, row
 from engine.play import Head
@@ -26,13 +27,14 @@ _DANGER = discord.ButtonStyle.danger
 
 
 def answer_row(play_id: str, node_id: str, variant_id: str, position: int, count: int) -> discord.ui.View:
-    """◀ n/m ▶ ⟳ under the newest answer. ▶ on the last one writes a new one."""
+    """◀ n/m ▶ ⟳ ⋯ under the newest answer. ▶ on the last one writes a new one."""
     here = (play_id, node_id, variant_id)
     return row(
         button("prev", *here, label="◀", disabled=position == 0),
         button("count", *here, label=f"{position + 1}/{count}", disabled=True),
         button("next", *here, label="▶"),
         button("again", *here, label="⟳"),
+        button(MORE, *here, label="⋯"),
     )
 
 

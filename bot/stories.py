@@ -28,7 +28,7 @@ from engine.library import ResourceRow
 from engine.play import Playthrough
 from engine.storage import Store, Write
 
-__all__ = ["Opened", "Stories", "StoryParent", "check_owner", "library_owner", "owner_of"]
+__all__ = ["Opened", "Stories", "StoryParent", "check_owner", "leads", "library_owner", "owner_of"]
 
 log = structlog.get_logger(__name__)
 
@@ -55,9 +55,14 @@ def library_owner(interaction: discord.Interaction) -> str:
     return owner_of(interaction.guild, interaction.user.id)
 
 
+def leads(interaction: discord.Interaction, play: Playthrough) -> bool:
+    """Whether somebody began the story, or is a moderator where they are."""
+    return str(interaction.user.id) == play.created_by or interaction.permissions.manage_messages
+
+
 def check_owner(interaction: discord.Interaction, play: Playthrough) -> None:
     """Whoever began the story, or a moderator. Raises PlayError PLAY_OWNER_ONLY for others."""
-    if str(interaction.user.id) != play.created_by and not interaction.permissions.manage_messages:
+    if not leads(interaction, play):
         raise PlayError("Only whoever began the story may do that.", code="PLAY_OWNER_ONLY")
 
 

@@ -1,4 +1,4 @@
-"""The menus on messages of a story: Rewind and Regenerate."""
+"""The menus on messages of a story: Rewind, Regenerate, Show prompt. Discord takes five of one program."""
 
 from __future__ import annotations
 
@@ -13,25 +13,35 @@ from bot.client import Inglenook
 from bot.i18n import label, t
 from bot.moves import Target
 from bot.press import Handler, PressCog
+from bot.sentdesk import SentDesk
+from bot.tablerules import TableRules
 
 __all__ = ["Menus", "setup"]
 
 
 class Menus(PressCog):
-    """Both ask once when words of others would be set aside, and at no other time."""
+    """The first two ask once when words of others would be set aside, and at no other time."""
 
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
         self.presses = bot.presses
+        engine = bot.engine
+        rules = TableRules(engine.store, engine.clock)
+        self.prompts = SentDesk(engine, engine.store, bot.stories, bot.moves, bot.outbox, rules)
         self._menus: list[app_commands.ContextMenu] = [
             app_commands.ContextMenu(name=label("commands.menu.rewind"), callback=self.rewind),
             app_commands.ContextMenu(name=label("commands.menu.regenerate"), callback=self.regenerate),
+            app_commands.ContextMenu(name=label("commands.menu.prompt"), callback=self.prompt),
         ]
         for menu in self._menus:
             menu.guild_only = True
 
     def presses_served(self) -> Mapping[str, Handler]:
-        return {"rewind-yes": self._rewind_confirmed, "regenerate-yes": self._regenerate_confirmed}
+        return {
+            **self.prompts.presses(),
+            "rewind-yes": self._rewind_confirmed,
+            "regenerate-yes": self._regenerate_confirmed,
+        }
 
     async def cog_load(self) -> None:
         await super().cog_load()
@@ -57,6 +67,10 @@ class Menus(PressCog):
         if not await self._asked(interaction, target, "regenerate-yes"):
             await self.bot.moves.regenerate(target, interaction.user.display_name)
             await failures.dismiss(interaction)
+
+    async def prompt(self, interaction: discord.Interaction, message: discord.Message) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self.prompts.of_message(interaction, message)
 
     async def _asked(self, interaction: discord.Interaction, target: Target, op: str) -> bool:
         """Ask once if others' words are concerned. True when the question was asked."""

@@ -15,6 +15,7 @@ from bot.i18n import label
 from bot.offers import offers_panel
 from bot.press import Handler, PressCog, chosen
 from bot.stories import check_owner
+from bot.tablerules import PROMPTS_SET, TableRules, prompts_panel
 from bot.toolpanel import TOOLS_CHOSEN, tool_panel
 from bot.venues import server
 from engine.errors import PlayError
@@ -35,9 +36,10 @@ class StorySettings(
     def __init__(self, bot: Inglenook) -> None:
         self.bot = bot
         self.presses = bot.presses
+        self.rules = TableRules(bot.engine.store, bot.engine.clock)
 
     def presses_served(self) -> Mapping[str, Handler]:
-        return {TOOLS_CHOSEN: self._tools_chosen}
+        return {TOOLS_CHOSEN: self._tools_chosen, PROMPTS_SET: self._prompts_set}
 
     @app_commands.command(
         name=label("commands.settings.tools.name"), description=label("commands.settings.tools.description")
@@ -53,6 +55,18 @@ class StorySettings(
         await interaction.followup.send(view=await self._tools_panel(interaction, play), ephemeral=True)
 
     @app_commands.command(
+        name=label("commands.settings.prompts.name"),
+        description=label("commands.settings.prompts.description"),
+    )
+    async def prompts(self, interaction: discord.Interaction) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        play = await self._led(interaction)
+        to_all = await self.rules.prompts_for_all(play.id)
+        await interaction.followup.send(
+            view=prompts_panel(play, to_all, str(interaction.locale)), ephemeral=True
+        )
+
+    @app_commands.command(
         name=label("commands.settings.imports.name"),
         description=label("commands.settings.imports.description"),
     )
@@ -61,6 +75,22 @@ class StorySettings(
         rights.check_manages(interaction)
         wanted = await self.bot.offers.wanted(server(interaction).id)
         await interaction.followup.send(view=offers_panel(wanted, str(interaction.locale)), ephemeral=True)
+
+    async def _prompts_set(self, interaction: discord.Interaction, play_id: str, to_all: str) -> None:
+        await interaction.response.defer()
+        play = await self._led(interaction, play_id)
+        await self.rules.show_prompts(play_id, to_all == "1")
+        await interaction.edit_original_response(
+            view=prompts_panel(play, to_all == "1", str(interaction.locale))
+        )
+
+    async def _led(self, interaction: discord.Interaction, play_id: str | None = None) -> Playthrough:
+        """The story here, which has to be the one meant, for whoever leads it."""
+        play = await self.bot.stories.here(interaction.channel_id or 0)
+        if play_id not in (None, play.id):
+            raise PlayError("That story is not played here.", code="PLAY_NONE_HERE")
+        check_owner(interaction, play)
+        return play
 
     async def _tools_chosen(self, interaction: discord.Interaction, play_id: str) -> None:
         await interaction.response.defer()

@@ -68,3 +68,8 @@ def test_prose_is_shown_without_its_emphasis() -> None:
 )
 def test_sizes_are_said_as_people_say_them(count: int, words: str) -> None:
     assert size(count) == words
+
+
+def test_a_text_with_the_sign_that_stands_in_for_links_gains_nothing() -> None:
+    assert plain("a\0b", 20) == "ab"
+    assert plain("x](y\0z)", 20) == r"x]\(yz)"

@@ -34,6 +34,18 @@ def test_every_language_has_the_same_keys(name: str) -> None:
     assert catalogue(name).keys() == ENGLISH.keys()
 
 
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_command_that_a_text_names_exists(name: str) -> None:
+    named = {
+        command.strip()
+        for text in catalogue(name).values()
+        for form in forms(text)
+        for command in re.findall(r"`/([a-z][a-z -]*)", form)
+    }
+    assert "strategy preview" in named
+    assert sorted(it for it in named if f"commands.{it.replace(' ', '.')}.name" not in ENGLISH) == []
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_text_is_filled_with_the_same_facts(name: str) -> None:
     differing = [

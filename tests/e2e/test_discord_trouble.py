@@ -234,4 +234,4 @@ async def test_answers_keep_their_order_when_discord_is_slow(scene: Scene, story
     said = [m.text for m in story.messages() if m.author == "Mira"]
     assert said[-1] == "Long."
     assert "\n\n".join(said[1:-1]).split() == long.split()
-    assert labels_of(story.messages()[-1]) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(story.messages()[-1]) == ["◀", "1/1", "▶", "⟳", "⋯"]

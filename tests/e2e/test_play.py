@@ -27,7 +27,7 @@ async def test_a_story_is_played(scene: Scene, story: Story) -> None:
     # then the character has spoken in its own name, with one row under its words
     assert story.lines() == ["Mira: The door is open.", "Ana: Hello.", "Mira: Welcome in."]
     assert answer.webhook
-    assert labels_of(answer) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(answer) == ["◀", "1/1", "▶", "⟳", "⋯"]
     # and the next call hears all of it
     await story.say("Ana", "Is there a room?")
     call = await scene.model.call()
@@ -36,7 +36,7 @@ async def test_a_story_is_played(scene: Scene, story: Story) -> None:
     newest = await story.answered("One, under the roof.")
     # and only the newest answer keeps its row
     await story.eyes.wait_for(lambda: not story.find("Welcome in.").buttons)
-    assert labels_of(newest) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(newest) == ["◀", "1/1", "▶", "⟳", "⋯"]
 
 
 async def test_two_people_reach_the_model_under_their_personas(scene: Scene, story: Story) -> None:

@@ -61,7 +61,7 @@ async def test_a_restart_in_order_keeps_what_was_written(scene: Scene, story: St
     # then it has put the answer in order before it went
     cut = story.find("about to say")
     assert cut.text == "I was about to say\n-# — stopped"
-    assert labels_of(cut) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(cut) == ["◀", "1/1", "▶", "⟳", "⋯"]
     # and after the start the story goes on from there
     await scene.running.start()
     assert story.lines() == [
@@ -307,7 +307,7 @@ async def test_a_crash_in_the_middle_of_a_rewind(scene: Scene, story: Story) -> 
     # then the start brings the thread up to date: the answer is gone, the row is back where it belongs
     await scene.running.start()
     await until(lambda: "Mira: Two of you." not in story.lines())
-    await until(lambda: labels_of(story.find("Who is there?")) == ["◀", "1/1", "▶", "⟳"])
+    await until(lambda: labels_of(story.find("Who is there?")) == ["◀", "1/1", "▶", "⟳", "⋯"])
     scene.model.will_say("Who is it?")
     await story.press("⟳")
     await story.answered("Who is it?", "2/2")

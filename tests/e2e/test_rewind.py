@@ -30,7 +30,7 @@ async def test_one_s_own_words_are_rewound_without_a_question(scene: Scene, stor
     result = await story.menu(story.find("Two of you."), "Rewind")
     # then it is done at once: the messages are gone, the row is back, one line says so
     await story.reads(*WHOLE[:5], "Inglenook: -# Rewound to here by Ana")
-    assert labels_of(story.find("Two of you.")) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(story.find("Two of you.")) == ["◀", "1/1", "▶", "⟳", "⋯"]
     assert labels_of(story.find("Rewound to here")) == ["Undo"]
     await story.eyes.wait_for(lambda: result.messages == [])
     # and the story goes on from there

@@ -115,7 +115,7 @@ async def test_an_answer_of_which_nothing_is_left_keeps_its_buttons(scene: Scene
     scene.model.will_say("A secret.")
     await story.say("Ana", "Hello.")
     answer = await story.answered("Scripts leave nothing")
-    assert labels_of(answer) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(answer) == ["◀", "1/1", "▶", "⟳", "⋯"]
     await story.say("Ana", "Again.")
     assert (await scene.model.call()).heard == ["Ana: Hello.", "A secret.", "Ana: Again."]
 

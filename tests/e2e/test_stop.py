@@ -16,7 +16,7 @@ async def test_a_stopped_answer_keeps_what_came(scene: Scene, story: Story) -> N
     await call.gone.wait()
     stopped = await story.answered("about to say")
     assert stopped.text == "I was *about to say*\n-# — stopped"
-    assert labels_of(stopped) == ["◀", "1/1", "▶", "⟳"]
+    assert labels_of(stopped) == ["◀", "1/1", "▶", "⟳", "⋯"]
     # and the story goes on from there
     await story.say("Ana", "Then say it.")
     call = await scene.model.call()

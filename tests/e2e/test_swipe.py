@@ -18,7 +18,7 @@ async def test_swiping_forward_and_back(scene: Scene, story: Story) -> None:
     await call.say("Right.")
     second = await story.answered("Right.", "2/2")
     assert second.id == first.id
-    assert labels_of(second) == ["◀", "2/2", "▶", "⟳"]
+    assert labels_of(second) == ["◀", "2/2", "▶", "⟳", "⋯"]
     # when she goes back, the first answer is there at once, without a call
     await story.press("◀")
     back = await story.answered("Left.", "1/2")
