@@ -100,7 +100,7 @@ class PreviewDesk:
     ) -> None:
         locale = str(interaction.locale)
         if str(interaction.user.id) != play.created_by:
-            # What a strategy put into the conversation stands there as it was said, whatever personas say now.
+            # what a strategy put into the conversation stands there as it was, whatever personas say now
             said = await self._engine.requests.private(play.head.session_id)
             private = with_evidence(await private_at(self._engine, play, interaction.user.id), said)
             if private is None:

@@ -264,14 +264,13 @@ def _bar(counts: Sequence[int]) -> str:
 
 
 def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
-    numbered = list(enumerate(messages, 1))
-    talk = [number for number, message in numbered if message.source == "history"]
-    hidden = set(talk[_ENDS:-_ENDS]) if len(numbered) > _SHOWN else set()
-    for number, message in numbered:
+    hidden = _hidden(messages)
+    for number, message in enumerate(messages, 1):
         if number in hidden:
-            if number == min(hidden):
-                left = sum(each.tokens for at, each in numbered if at in hidden)
-                yield t(locale, "prompt.between", n=len(hidden), tokens=left)
+            if number - 1 not in hidden:
+                run = list(takewhile(hidden.__contains__, count(number)))
+                left = sum(messages[at - 1].tokens for at in run)
+                yield t(locale, "prompt.between", n=len(run), tokens=left)
             continue
         head = [
             f"**{number}.** {_who(message, locale)}",
@@ -291,6 +290,17 @@ def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
             yield f"-# – {_label(block, locale)} · {block.tokens} · {prose(block.text, 50)}"
         if len(blocks) > _BLOCKS:
             yield f"-# {t(locale, 'prompt.more', n=len(blocks) - _BLOCKS)}"
+
+
+def _hidden(messages: Sequence[PreviewMessage]) -> Collection[int]:
+    """The numbers of those that the panel leaves out: the middle of a long conversation. Of what was placed
+    between its messages the last few are shown, since each earlier answer may have brought some."""
+    talk = [number for number, message in enumerate(messages, 1) if message.source == "history"]
+    if len(messages) <= _SHOWN or len(talk) <= 2 * _ENDS:
+        return frozenset()
+    middle = range(talk[_ENDS - 1] + 1, talk[-_ENDS])
+    placed = [number for number in middle if messages[number - 1].source != "history"]
+    return frozenset(middle) - frozenset(placed[-_ENDS:])
 
 
 _TALK = ("history", "input", "native")

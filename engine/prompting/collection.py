@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from engine.prompting.defaults import DEFAULT_ORDER, DEFAULT_PROMPTS, OFF_BY_DEFAULT
+from engine.prompting.defaults import DEFAULT_PROMPTS
 from engine.prompting.quirks import Quirk
 from engine.prompting.words import Words
-from engine.resources import Preset, Prompt, choose_order
+from engine.resources import DEFAULT_ORDER, OFF_BY_DEFAULT, Preset, Prompt, choose_order
 
 __all__ = ["Collection", "Side", "Slot", "SlotRole", "collect"]
 

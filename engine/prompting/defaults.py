@@ -1,31 +1,15 @@
-"""The prompts that every preset of SillyTavern has, and their usual order. Source: sillytavern spec 3.2."""
+"""The prompts that a preset has even where it does not say what they are. Source: sillytavern spec 3.2."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from engine.resources import Prompt
+from engine.resources import DEFAULT_ORDER, Prompt
 
-__all__ = ["DEFAULT_ORDER", "DEFAULT_PROMPTS", "EXAMPLES", "OFF_BY_DEFAULT"]
+__all__ = ["DEFAULT_PROMPTS", "EXAMPLES"]
 
 EXAMPLES: Final = "dialogueExamples"
-
-DEFAULT_ORDER: Final = (
-    "main",
-    "worldInfoBefore",
-    "personaDescription",
-    "charDescription",
-    "charPersonality",
-    "scenario",
-    "enhanceDefinitions",
-    "nsfw",
-    "worldInfoAfter",
-    EXAMPLES,
-    "chatHistory",
-    "jailbreak",
-)
-OFF_BY_DEFAULT: Final = frozenset({"enhanceDefinitions"})
 
 _TEXTS: Final[Mapping[str, str]] = {
     "main": "Write {{char}}'s next reply in a fictional chat between {{charIfNotGroup}} and {{user}}.",

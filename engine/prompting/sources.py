@@ -13,13 +13,13 @@ from typing import Final
 
 from engine.macros.numerals import BLANK
 from engine.prompting.collection import Collection, Side, Slot
-from engine.prompting.defaults import DEFAULT_ORDER, EXAMPLES
+from engine.prompting.defaults import EXAMPLES
 from engine.prompting.message import GROUP_NUDGE, HISTORY
 from engine.prompting.quirks import Quirk
 from engine.prompting.settings import Settings
 from engine.prompting.story import Extension, Place, Story
 from engine.prompting.words import Words
-from engine.resources import Diagnostics
+from engine.resources import DEFAULT_ORDER, Diagnostics
 
 __all__ = [
     "BIAS",

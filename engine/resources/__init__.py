@@ -32,6 +32,8 @@ from engine.resources.persona_file import PersonaDraft, PersonaFile, read_person
 from engine.resources.picture import Picture, is_picture, make_picture
 from engine.resources.portrait import Avatar, make_avatar, make_thumbnail
 from engine.resources.preset import (
+    DEFAULT_ORDER,
+    OFF_BY_DEFAULT,
     OWN_KEY,
     Preset,
     Prompt,
@@ -66,8 +68,10 @@ from engine.resources.world_book import WorldBook, parse_world_book, read_world_
 
 __all__ = [
     "BOOK_FIELDS",
+    "DEFAULT_ORDER",
     "EDITABLE",
     "ENTRY_FIELDS",
+    "OFF_BY_DEFAULT",
     "OWN_KEY",
     "PRESET_FIELDS",
     "PROMPT_FIELDS",

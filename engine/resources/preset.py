@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from engine.codec import JsonObject
 from engine.errors import ResourceError
@@ -17,7 +17,17 @@ from engine.resources.diagnostic import Diagnostic, Diagnostics
 from engine.resources.document import DocumentKind, read_document
 from engine.resources.fields import Fields, clean_text
 
-__all__ = ["OWN_KEY", "Preset", "Prompt", "PromptMode", "choose_order", "parse_preset", "read_preset"]
+__all__ = [
+    "DEFAULT_ORDER",
+    "OFF_BY_DEFAULT",
+    "OWN_KEY",
+    "Preset",
+    "Prompt",
+    "PromptMode",
+    "choose_order",
+    "parse_preset",
+    "read_preset",
+]
 
 PRESET = DocumentKind(
     noun="a preset", invalid="PRESET_INVALID", too_large="PRESET_TOO_LARGE", max_bytes=2 * 1024 * 1024
@@ -40,19 +50,24 @@ _STRIPPED = re.compile(
     re.IGNORECASE,
 )
 _LEGACY = (("main", "main_prompt"), ("nsfw", "nsfw_prompt"), ("jailbreak", "jailbreak_prompt"))
-_DEFAULT_ORDER = (
+DEFAULT_ORDER: Final = (
     "main",
     "worldInfoBefore",
     "personaDescription",
     "charDescription",
     "charPersonality",
     "scenario",
+    "enhanceDefinitions",
     "nsfw",
     "worldInfoAfter",
     "dialogueExamples",
     "chatHistory",
     "jailbreak",
 )
+"""The prompts that every preset of SillyTavern has, in their usual order."""
+
+OFF_BY_DEFAULT: Final = frozenset({"enhanceDefinitions"})
+"""Those of them that stand there and are not sent unless the preset says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +259,9 @@ def _legacy(root: Mapping[str, Any]) -> tuple[Prompt, ...]:
             content=texts.get(identifier, ""),
             marker=identifier not in ("main", "nsfw", "jailbreak"),
         )
-        for identifier in _DEFAULT_ORDER
-        if identifier in texts or identifier not in ("main", "nsfw", "jailbreak")
+        for identifier in DEFAULT_ORDER
+        if identifier not in OFF_BY_DEFAULT
+        and (identifier in texts or identifier not in ("main", "nsfw", "jailbreak"))
     )
 
 

@@ -28,7 +28,8 @@ ALGORITHMS = Algorithms().capture()
 
 
 def strategy(given: Mapping[str, Any]) -> Strategy:
-    return read_strategy({"name": "Vector", "format": "dsh-tavern-request-assembly", "version": 1} | given)
+    head = {"name": "Vector", "format": "dsh-tavern-request-assembly", "version": 1}
+    return read_strategy({**head, **given})
 
 
 def request(given: Mapping[str, Any], **more: Any) -> AssemblyRequest:

@@ -68,7 +68,9 @@ def _story(body: dict[str, Any]) -> Story:
         type=context.get("type") or "normal",
         lore_before=context.get("worldInfoBefore") or "",
         lore_after=context.get("worldInfoAfter") or "",
-        extensions=tuple(_extension(key, given) for key, given in context.get("extensionPrompts", {}).items()),
+        extensions=tuple(
+            _extension(key, given) for key, given in context.get("extensionPrompts", {}).items()
+        ),
         system_prompt=context.get("systemPromptOverride") or "",
         post_history=context.get("jailbreakPromptOverride") or "",
         persona_in_prompt=power.get("persona_description_position", _IN_PROMPT) == _IN_PROMPT,
