@@ -17,7 +17,7 @@ from bot.excerpts import plain
 from bot.i18n import FALLBACK, by_code, catalogue, language, t
 from engine.errors import EngineError, InputError, NotFound, PlayError
 
-__all__ = ["answer", "dismiss", "explain", "give_back", "tell"]
+__all__ = ["answer", "dismiss", "explain", "give_back", "tell", "unanswered"]
 
 log = structlog.get_logger(__name__)
 
@@ -56,7 +56,17 @@ _TEXTS = {
     "LIBRARY_ONLY": "permission.library_only",
     "CHANNEL_ONLY": "permission.channel_only",
 }
+_STRATEGY = ("ASSEMBLY_", "HISTORY_", "LAYOUT_", "NATIVE_", "POSITION_", "SOURCE_", "TAVERN_TEMPLATE_")
+"""What the codes begin with of strategies that cannot be carried out: no fault of the model's."""
+
 _EXPIRED = {10062, 10015, 50027}  # unknown interaction, unknown or invalid webhook token
+
+
+def unanswered(locale: discord.Locale | str | None, code: str) -> str:
+    """The line under words that have got no answer, for the code that their turn ended with."""
+    if f"failure.{code}" not in catalogue(FALLBACK) and code.startswith(_STRATEGY):
+        return t(locale, "failure.STRATEGY", why=by_code(locale, "error", code))
+    return by_code(locale, "failure", code)
 
 
 def explain(locale: discord.Locale | str | None, error: BaseException) -> str:

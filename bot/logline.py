@@ -122,6 +122,14 @@ def _assembly(data: Mapping[str, Any]) -> str:
     return words + (f", {len(left)} old messages cut or left out" if left else "")
 
 
+def _evidence(data: Mapping[str, Any]) -> str:
+    """What can be proved of the request: by which strategy, how many of its parts are known, and which
+    messages. Where each part stands is for a program to read."""
+    strategy = data["strategy"]
+    named = f"“{strategy['name']}”" if strategy is not None else "no strategy"
+    return f"{named}: {len(data['sources'])} parts known, messages {data['messagesHash'][:12]}"
+
+
 def _parameters(data: Mapping[str, Any]) -> str:
     """What a preset asked for, and what went out instead."""
     parts = [f"asked for {_named(data['requested'])}", f"sent {_named(data['effective']) or 'none of it'}"]
@@ -177,6 +185,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "llm/retry": _retry,
     "llm/retry-started": lambda data: f"number {data['retry']}",
     "plugin:tavern/parameters": _parameters,
+    "plugin:tavern/request": _evidence,
     "plugin:tavern/scripts": _scripts,
     "session/end-seed": lambda data: "inherited" if data.get("inherited") else "",
     "session/title": lambda data: str(data["title"]),

@@ -6,8 +6,9 @@ The bar shows whose words take how much; under it stand the messages in their or
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import discord
@@ -268,7 +269,7 @@ def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
     for number, message in enumerate(messages, 1):
         if number in hidden:
             if number - 1 not in hidden:
-                run = list(takewhile(hidden.__contains__, count(number)))
+                run = list(takewhile(hidden.__contains__, range(number, len(messages) + 1)))
                 left = sum(messages[at - 1].tokens for at in run)
                 yield t(locale, "prompt.between", n=len(run), tokens=left)
             continue
@@ -286,10 +287,25 @@ def _messages(messages: Sequence[PreviewMessage], locale: str) -> Iterable[str]:
             for block in _calls(message):
                 yield f"-# – {_label(block, locale)} · {prose(block.text, 90)}"
             continue
-        for block in blocks[:_BLOCKS]:
+        earlier, added = _added(messages[:number])
+        if earlier:
+            yield f"-# – {t(locale, 'prompt.repeated', n=earlier)}"
+        for block in added[:_BLOCKS]:
             yield f"-# – {_label(block, locale)} · {block.tokens} · {prose(block.text, 50)}"
-        if len(blocks) > _BLOCKS:
-            yield f"-# {t(locale, 'prompt.more', n=len(blocks) - _BLOCKS)}"
+        if len(added) > _BLOCKS:
+            yield f"-# {t(locale, 'prompt.more', n=len(added) - _BLOCKS)}"
+
+
+def _added(messages: Sequence[PreviewMessage]) -> tuple[int, Sequence[PreviewBlock]]:
+    """The parts of the last one, and 0. Instructions behind the conversation say all that holds: of those
+    only the parts that the ones before them lack, and the number of those."""
+    *before, last = messages
+    if last.role == "system":
+        for number in range(len(before), 0, -1):
+            old = before[number - 1]
+            if old.role == "system" and old.blocks and set(old.blocks) < set(last.blocks):
+                return number, [block for block in last.blocks if block not in old.blocks]
+    return 0, last.blocks
 
 
 def _hidden(messages: Sequence[PreviewMessage]) -> Collection[int]:

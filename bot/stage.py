@@ -16,12 +16,12 @@ from weakref import WeakValueDictionary
 import discord
 import structlog
 
-from bot import rows
+from bot import failures, rows
 from bot.answers import tool_line
 from bot.bindings import Bindings
 from bot.echoes import Echoes, message_id_of
 from bot.faces import Faces
-from bot.i18n import by_code, t
+from bot.i18n import t
 from bot.outbox import Outbox, Place, Reply
 from bot.showing import Showing
 from bot.writing import Writing
@@ -226,7 +226,7 @@ class Stage:
     def _failure_line(ended: ExchangeEnded, locale: str) -> str | None:
         kind = ended.reason["kind"]
         if kind == "error":
-            return by_code(locale, "failure", ended.reason["error"]["code"])
+            return failures.unanswered(locale, ended.reason["error"]["code"])
         if _stopped(ended):
             return t(locale, "answer.stopped")
         if kind in ("completed", "max-tokens") and ended.inputs:

@@ -99,6 +99,7 @@ class DraftKeeper:
             locale,
             can_apply=mine,
             in_use=applied is not None and applied.id == kept.id,
+            earlier=applied is not None and applied.strategy.revision != kept.strategy.revision,
             can_change=self.may_change(interaction, kept),
             note=note,
             outlook=ahead,

@@ -20,7 +20,7 @@ from engine.assembler import Strategy
 from engine.errors import EngineError
 from engine.host import Engine
 
-__all__ = ["outlook", "refusal"]
+__all__ = ["culprit", "outlook", "undone"]
 
 _REMARKS = 3  # the whole preview has them all
 
@@ -34,7 +34,7 @@ async def outlook(engine: Engine, play_id: str | None, strategy: Strategy, local
             return ""
         preview = await engine.preview(play_id, strategy=strategy)
     except EngineError as error:
-        return refusal(strategy, error, locale)
+        return undone(strategy, error, locale)
     worth = [remark for remark in preview.diagnostics if remark.get("severity") != "info"]
     lines = [t(locale, "strategy.outlook"), budget(preview, locale)]
     told = remark_lines(worth, locale)
@@ -44,21 +44,22 @@ async def outlook(engine: Engine, play_id: str | None, strategy: Strategy, local
     return "\n".join(lines)
 
 
-def refusal(strategy: Strategy, error: EngineError, locale: str) -> str:
+def undone(strategy: Strategy, error: EngineError, locale: str) -> str:
     """That nothing could be sent with it, why, and which module it is about."""
-    why = explain(locale, error)
-    detail = error.data.get("detail")
-    name = _culprit(strategy, detail if isinstance(detail, Mapping) else error.data, locale)
-    if name:
+    why, name = explain(locale, error), culprit(strategy, error, locale)
+    if name is not None:
         return t(locale, "strategy.refused_at", name=name, why=why)
     return t(locale, "strategy.refused", why=why)
 
 
-def _culprit(strategy: Strategy, detail: Mapping[str, Any], locale: str) -> str:
-    rule_id = detail.get("ruleId", detail.get("rule_id"))
+def culprit(strategy: Strategy, error: EngineError, locale: str) -> str | None:
+    """The module that an error is about, fit for Markdown; None where it names none."""
+    detail = error.data.get("detail")
+    facts: Mapping[str, Any] = detail if isinstance(detail, Mapping) else error.data
+    rule_id = facts.get("ruleId", facts.get("rule_id"))
     rule = next((rule for rule in strategy.rules if rule.id == rule_id), None)
     if rule is None:
-        return ""
+        return None
     name = discord.utils.remove_markdown(module_name(rule, locale))
-    part = detail.get("name")
+    part = facts.get("name")
     return plain(f"{name} / {part}" if part else name, 120)

@@ -46,6 +46,7 @@ class StrategyView:
     locale: str
     can_apply: bool = False
     in_use: bool = False
+    earlier: bool = False
     can_change: bool = False
     note: str = ""
     outlook: str = ""
@@ -59,7 +60,7 @@ def strategy_panel(kept: KeptStrategy, view: StrategyView) -> Layout:
     if view.note:
         head.insert(0, view.note)
     if view.in_use:
-        head.append(t(locale, "strategy.in_use"))
+        head.append(t(locale, "strategy.in_use_earlier" if view.earlier else "strategy.in_use"))
     sheet.text("\n".join(head), 1_600)
     sheet.text(_about(kept, locale), 900)
     shown = strategy.rules[: 2 * PAGE]

@@ -11,7 +11,6 @@ from discord.ext import commands
 
 from bot.browse import Browser, Entry, Source, Spot
 from bot.client import Inglenook
-from bot.failures import explain
 from bot.handout import hand_out
 from bot.i18n import label, t
 from bot.press import Handler, PressCog, button, row
@@ -22,6 +21,7 @@ from bot.strategydesk import StrategyDesk
 from bot.strategydraft import token_of
 from bot.strategykeeper import DraftKeeper
 from bot.strategyoption import StrategyOption, strategy_meant
+from bot.strategyoutlook import culprit, undone
 from bot.strategypanel import strategy_line, strategy_name, strategy_panel
 from bot.uploads import read_upload, refusal
 from engine.assembler import DEFAULT_STRATEGY, KeptStrategy, Strategy, strategy_from_bytes
@@ -188,7 +188,7 @@ class StrategyCog(
         try:
             self.bot.engine.strategies.check(strategy)
         except AssemblyError as error:
-            note += f"\n⚠️ {explain(interaction.locale, error)}"
+            note += f"\n{undone(strategy, error, str(interaction.locale))}"
         await self.show_strategy(interaction, made.id, note)
 
     @app_commands.command(
@@ -273,7 +273,14 @@ class StrategyCog(
         play = await led_story(interaction, self.bot.stories)
         kept = _looked_at(await self.store.get(library_owner(interaction), strategy_id), token)
         expected = kept.strategy.revision if token else None
-        await self.bot.engine.plays.use_strategy(play.id, kept.id, expected=expected)
+        try:
+            await self.bot.engine.plays.use_strategy(play.id, kept.id, expected=expected)
+        except AssemblyError as error:
+            if culprit(kept.strategy, error, str(interaction.locale)) is None:
+                raise
+            why = undone(kept.strategy, error, str(interaction.locale))
+            await interaction.followup.send(why, ephemeral=True)
+            return
         text = t(interaction.locale, "strategy.applied", name=strategy_name(kept, str(interaction.locale)))
         again = button("strategy-preview", label=t(interaction.locale, "button.preview"))
         await interaction.followup.send(text, view=row(again), ephemeral=True)

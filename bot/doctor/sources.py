@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from bot import provider
 from bot.doctor.finding import Finding, good, note
 from bot.settings import Settings
-from engine.assembler import Sources, native_sources, plug_ins, story_sources
+from engine.assembler import Algorithms, Sources, native_sources, placements, plug_ins, story_sources
 from engine.errors import EngineError
 
 __all__ = ["check"]
@@ -18,9 +18,12 @@ async def check(settings: Settings) -> AsyncIterator[Finding]:
     sources = Sources()
     sources.register_all((*native_sources(), *story_sources()))
     own = set(sources.capture())
-    failures = plug_ins(sources)
+    algorithms = Algorithms()
+    failures = [*plug_ins(sources), *placements(algorithms)]
     if brought := sorted(set(sources.capture()) - own):
         yield good(f"Sources from packages: {', '.join(brought)}.")
+    if known := sorted(algorithms.capture()):
+        yield good(f"Placement strategies from packages: {', '.join(known)}.")
     for failure in failures:
         yield note(
             f"Sources: the package's entry point “{failure.name}” cannot be used: {failure.reason}",

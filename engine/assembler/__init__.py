@@ -49,9 +49,9 @@ from engine.assembler.layout import AUTOMATIC, Anchor, Layout, Override, SavedPo
 from engine.assembler.legality import check_standard
 from engine.assembler.node import Node, NodeMessage, Slot
 from engine.assembler.projection import CEILING, Carrier, Projection, project_system
-from engine.assembler.registry import PROTOCOL, PlugInFailure, Sources, plug_ins
+from engine.assembler.registry import PROTOCOL, PlugInFailure, Sources, placements, plug_ins
 from engine.assembler.request import MAX_BYTES, AssemblyRequest, Retained, SourceContext
-from engine.assembler.resolution import Resolution, resolve_sources
+from engine.assembler.resolution import Resolution, check_rules, resolve_sources
 from engine.assembler.selections import (
     Applied,
     Mode,
@@ -143,6 +143,7 @@ __all__ = [
     "apply_strategy",
     "assemble",
     "built_in_strategies",
+    "check_rules",
     "check_standard",
     "check_standard_policy",
     "deliver_advanced",
@@ -152,6 +153,7 @@ __all__ = [
     "insertion_index",
     "is_tombstone",
     "native_sources",
+    "placements",
     "plug_ins",
     "project_system",
     "read_metadata",

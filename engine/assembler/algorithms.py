@@ -15,6 +15,7 @@ from engine.assembler.definition import Definition, PositionAnchor
 from engine.assembler.faults import Remarks, refuse, source_invalid
 from engine.assembler.layout import AUTOMATIC, SOURCE_ID
 from engine.assembler.node import Node
+from engine.errors import AssemblyError
 from engine.hooks import Disposer, Scope
 
 __all__ = ["Algorithm", "Algorithms", "Candidate", "Choice", "Passes"]
@@ -163,27 +164,40 @@ class Passes:
     def _foreign(
         self, name: str, nodes: list[Node], rest: list[Node], region: Callable[[Node], int]
     ) -> tuple[list[Node], list[Node]]:
-        choice = self._algorithms[name]([_candidate(node) for node in rest])
-        by_id = {node.id: node for node in rest}
-        claims = list(getattr(choice, "claims", ()))
-        order = getattr(choice, "order", None)
-        legal = isinstance(choice, Choice) and len(set(claims)) == len(claims) and set(claims) <= by_id.keys()
-        if legal and order is not None:
-            before = [node.id for node in rest]
-            kept = [node_id for node_id in before if node_id not in claims]
-            legal = sorted(order) == sorted(before) and [i for i in order if i not in claims] == kept
-            legal = legal and [region(by_id[i]) for i in order] == [region(node) for node in rest]
+        try:
+            choice = self._algorithms[name]([_candidate(node) for node in rest])
+            legal = _legal(choice, rest, region)
+        except Exception as error:  # anything may happen in code that is not ours
+            raise _invalid(name, f"failed: {error}") from error
         if not legal:
-            raise refuse(
-                "POSITION_STRATEGY_INVALID",
-                f"The placement strategy {name} gave an order that is none of its nodes.",
-                strategy=name,
-            )
-        if order is not None:
-            places = iter([by_id[node_id] for node_id in order])
+            raise _invalid(name, "gave an order that is none of its nodes.")
+        by_id = {node.id: node for node in rest}
+        if choice.order is not None:
+            places = iter([by_id[node_id] for node_id in choice.order])
             replaced = set(rest)
             nodes = [next(places) if node in replaced else node for node in nodes]
-        return nodes, [by_id[node_id] for node_id in claims]
+        return nodes, [by_id[node_id] for node_id in choice.claims]
+
+
+def _legal(choice: object, rest: Sequence[Node], region: Callable[[Node], int]) -> bool:
+    """Whether it claims only what it was given, and orders all of that without moving what it leaves."""
+    if not isinstance(choice, Choice):
+        return False
+    by_id = {node.id: node for node in rest}
+    claims, order = list(choice.claims), choice.order
+    if len(set(claims)) != len(claims) or not set(claims) <= by_id.keys():
+        return False
+    if order is None:
+        return True
+    before = [node.id for node in rest]
+    kept = [node_id for node_id in before if node_id not in claims]
+    if sorted(order) != sorted(before) or [i for i in order if i not in claims] != kept:
+        return False
+    return [region(by_id[i]) for i in order] == [region(node) for node in rest]
+
+
+def _invalid(name: str, what: str) -> AssemblyError:
+    return refuse("POSITION_STRATEGY_INVALID", f"The placement strategy {name} {what}", strategy=name)
 
 
 def _matches(node: Node, anchor: PositionAnchor) -> bool:

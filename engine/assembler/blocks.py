@@ -22,6 +22,7 @@ MAX_BYTES: Final = 8 * 1024 * 1024
 
 _STABILITIES = frozenset({"asset", "conversation", "evaluation", "assembly", "snapshot"})
 _ROLES = frozenset({"system", "user", "assistant"})
+_OPTIONAL_ROLES = (None, *sorted(_ROLES, reverse=True))
 _NO_LITERALS: Final[Mapping[str, str]] = {}
 
 
@@ -91,12 +92,10 @@ def checked_output(value: object, source_id: str, dependencies: Sequence[str]) -
     output = value if isinstance(value, Output) else _read(value, source_id)
     if len(output.blocks) > MAX_BLOCKS:
         raise source_invalid(f"{source_id} handed in more than {MAX_BLOCKS} blocks.", source_id=source_id)
-    size = 0
     for block in output.blocks:
         if isinstance(block, TextBlock):
-            if not isinstance(block.text, str) or (block.role is not None and block.role not in _ROLES):
+            if block.role not in _OPTIONAL_ROLES or type(block.text) is not str:
                 raise source_invalid(f"The text or role of {block.id} cannot be sent.", source_id=source_id)
-            size += len(block.text)
             if block.target_source_id is not None:
                 _declared(block.target_source_id, source_id, dependencies)
             for claimed, _ in block.claims:
@@ -105,8 +104,6 @@ def checked_output(value: object, source_id: str, dependencies: Sequence[str]) -
             _declared(block.source_id, source_id, dependencies)
         elif not isinstance(block, NativeBlock):
             raise source_invalid(f"{source_id} handed in something that is no block.", source_id=source_id)
-    if size > MAX_BYTES:  # each character takes a byte at least
-        raise source_invalid(f"{source_id} handed in more than {MAX_BYTES} bytes.", source_id=source_id)
     if len({block.id for block in output.blocks}) != len(output.blocks):
         raise source_invalid(f"{source_id} handed in two blocks of the same id.", source_id=source_id)
     return output

@@ -1,12 +1,14 @@
 """The sources that are registered, and how others than ours come in.
 
 A plug-in is a Python package with an entry point in the group `inglenook.sources`: a `Definition`, a list of
-them, or a function without parameters that gives either. Source: assembler spec 2.1; seed 001.
+them, or a function without parameters that gives either. One in the group `inglenook.placements` is a
+placement strategy, an `Algorithm`, under the entry point's own name. Source: assembler spec 1.3 and 2.1;
+seed 001.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -14,11 +16,12 @@ from typing import Any, Final
 
 import structlog
 
+from engine.assembler.algorithms import Algorithms
 from engine.assembler.definition import Definition, checked_definition
 from engine.assembler.faults import source_invalid
 from engine.hooks import Disposer, Scope
 
-__all__ = ["ENTRY_POINTS", "PROTOCOL", "PlugInFailure", "Sources", "plug_ins"]
+__all__ = ["ENTRY_POINTS", "PLACEMENTS", "PROTOCOL", "PlugInFailure", "Sources", "placements", "plug_ins"]
 
 log = structlog.get_logger(__name__)
 
@@ -26,6 +29,7 @@ PROTOCOL: Final = 1
 """The version of the source protocol."""
 
 ENTRY_POINTS: Final = "inglenook.sources"
+PLACEMENTS: Final = "inglenook.placements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,35 @@ def plug_ins(
     sources: Sources, *, owner: Scope | None = None, found: Iterable[EntryPoint] | None = None
 ) -> list[PlugInFailure]:
     """Register what installed packages offer. One that fails is reported and harms no other."""
+
+    def take(point: EntryPoint) -> None:
+        offered = point.load()
+        offered = offered if isinstance(offered, Definition) or not callable(offered) else offered()
+        definitions = [offered] if isinstance(offered, Definition) else list(offered)
+        sources.register_all(definitions, owner=owner)
+
+    return _taken(entry_points(group=ENTRY_POINTS) if found is None else found, take)
+
+
+def placements(
+    algorithms: Algorithms, *, owner: Scope | None = None, found: Iterable[EntryPoint] | None = None
+) -> list[PlugInFailure]:
+    """The same for placement strategies."""
+
+    def take(point: EntryPoint) -> None:
+        algorithm = point.load()
+        if not callable(algorithm):
+            raise TypeError("This is no placement strategy.")
+        algorithms.register(point.name, algorithm, owner=owner)
+
+    return _taken(entry_points(group=PLACEMENTS) if found is None else found, take)
+
+
+def _taken(points: Iterable[EntryPoint], take: Callable[[EntryPoint], None]) -> list[PlugInFailure]:
     failures: list[PlugInFailure] = []
-    for point in entry_points(group=ENTRY_POINTS) if found is None else found:
+    for point in points:
         try:
-            offered = point.load()
-            offered = offered if isinstance(offered, Definition) or not callable(offered) else offered()
-            definitions = [offered] if isinstance(offered, Definition) else list(offered)
-            sources.register_all(definitions, owner=owner)
+            take(point)
         except Exception as error:  # anything may happen in code that is not ours
             log.warning("assembler.plug_in_failed", plug_in=point.name, exc_info=error)
             failures.append(PlugInFailure(point.name, str(error) or type(error).__name__))

@@ -18,9 +18,9 @@ from engine.assembler.request import AssemblyRequest, SourceContext
 from engine.assembler.strategy import Lifetime, Role, Rule, Strategy
 from engine.cancel import Cancelled, CancelToken
 from engine.codec import JsonObject
-from engine.errors import EngineError
+from engine.errors import AssemblyError, EngineError
 
-__all__ = ["CONTEXT_SWITCHES", "Job", "Macro", "Resolution", "resolve_sources"]
+__all__ = ["CONTEXT_SWITCHES", "Job", "Macro", "Resolution", "check_rule", "check_rules", "resolve_sources"]
 
 CONTEXT_SWITCHES: Mapping[str, tuple[str, ...]] = {
     "dsh.runtime-context": ("sandbox:policy", "approval:policy", "subagent:delegation"),
@@ -91,6 +91,62 @@ class Resolution:
     macros: Mapping[str, Macro]
     registered: Mapping[str, Definition]
     diagnostics: tuple[JsonObject, ...]
+
+
+def check_rules(strategy: Strategy, registered: Mapping[str, Definition]) -> None:
+    """Whether the sources can do what the rules ask that are switched on, as far as can be told without
+    asking them. Raises AssemblyError SOURCE_RULE_UNSUPPORTED, SOURCE_RULE_DUPLICATE and others, which
+    `resolve_sources` would raise too."""
+    modules: set[str] = set()
+    for rule in strategy.rules:
+        definition = registered.get(rule.kind)
+        if definition is None or not rule.enabled or rule.kind in CONTEXT_SWITCHES:
+            continue
+        check_rule(rule, definition)
+        if rule.input_mode == "text":
+            continue
+        if not definition.multiple and rule.kind in modules:
+            raise _twice(rule, definition)
+        modules.add(rule.kind)
+
+
+def check_rule(rule: Rule, definition: Definition) -> None:
+    """The same of one rule, whatever other rules there are."""
+    if (
+        rule.role not in definition.roles
+        or rule.lifetime not in definition.lifetimes
+        or (rule.depth is not None and not definition.depth)
+    ):
+        raise source_invalid(
+            f"{definition.name} ({rule.kind}) cannot have this role, retention or depth.",
+            "SOURCE_RULE_UNSUPPORTED",
+            status=409,
+            rule_id=rule.id,
+        )
+    if rule.input_mode == "text":
+        if definition.parse_text is None:
+            raise source_invalid(
+                f"{definition.name} ({rule.kind}) reads no text.",
+                "SOURCE_WITHOUT_PARSER",
+                status=409,
+                rule_id=rule.id,
+            )
+    elif definition.resolve is None:
+        raise source_invalid(
+            f"{definition.name} ({rule.kind}) only reads text that is written for it.",
+            "SOURCE_ONLY_PARSER",
+            status=409,
+            rule_id=rule.id,
+        )
+
+
+def _twice(rule: Rule, definition: Definition) -> AssemblyError:
+    return source_invalid(
+        f"{definition.name} ({rule.kind}) can stand in a strategy only once.",
+        "SOURCE_RULE_DUPLICATE",
+        status=409,
+        rule_id=rule.id,
+    )
 
 
 async def resolve_sources(
@@ -165,35 +221,11 @@ class _Visit:
         await self.rule(self._implicit(kind, definition), listed=False)
 
     def _check(self, rule: Rule, definition: Definition) -> None:
-        if (
-            rule.role not in definition.roles
-            or rule.lifetime not in definition.lifetimes
-            or (rule.depth is not None and not definition.depth)
-        ):
-            raise source_invalid(
-                f"{definition.name} ({rule.kind}) cannot have this role, retention or depth.",
-                "SOURCE_RULE_UNSUPPORTED",
-                status=409,
-                rule_id=rule.id,
-            )
+        check_rule(rule, definition)
         if rule.input_mode == "text":
-            if definition.parse_text is None:
-                raise source_invalid(
-                    f"{definition.name} ({rule.kind}) reads no text.", "SOURCE_WITHOUT_PARSER", status=409
-                )
             return
-        if definition.resolve is None:
-            raise source_invalid(
-                f"{definition.name} ({rule.kind}) only reads text that is written for it.",
-                "SOURCE_ONLY_PARSER",
-                status=409,
-            )
         if not definition.multiple and rule.kind in self._modules:
-            raise source_invalid(
-                f"{definition.name} ({rule.kind}) can stand in a strategy only once.",
-                "SOURCE_RULE_DUPLICATE",
-                status=409,
-            )
+            raise _twice(rule, definition)
         self._modules.add(rule.kind)
 
     async def _ask(self, rule: Rule, definition: Definition) -> Output:

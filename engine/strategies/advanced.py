@@ -15,6 +15,7 @@ from engine.agent import ASSEMBLY, Assembled, Assembly, Part, last_assembly
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import (
     AdvancedOutcome,
+    Algorithms,
     Applied,
     AssemblyRequest,
     Recorded,
@@ -92,8 +93,9 @@ def conversation_to_come(
 class Projector:
     """Makes the requests of one engine."""
 
-    def __init__(self, sources: Sources, scripts: ScriptRunner | None) -> None:
+    def __init__(self, sources: Sources, algorithms: Algorithms, scripts: ScriptRunner | None) -> None:
         self._sources = sources
+        self._algorithms = algorithms
         self._scripts = scripts
 
     async def project(
@@ -141,6 +143,7 @@ class Projector:
             self._sources.capture(),
             strategy_id=applied.id,
             in_history=in_history,
+            algorithms=self._algorithms.capture(),
             token=token,
         )
         token.check()

@@ -21,6 +21,7 @@ import structlog
 from engine.agent import AssembleContext, Assembled, Assembly, Decision, PreStep, RequestAssembly
 from engine.assembler import (
     AdvancedOutcome,
+    Algorithms,
     Applied,
     AssemblyRequest,
     AssemblyStore,
@@ -28,9 +29,11 @@ from engine.assembler import (
     Sources,
     StandardOutcome,
     Strategy,
+    check_rules,
     check_standard,
     check_standard_policy,
     native_sources,
+    placements,
     plug_ins,
     require_advanced,
     story_sources,
@@ -72,11 +75,15 @@ class Strategies:
         self.store = store
         self.sources = Sources()
         self.sources.register_all((*native_sources(), *story_sources()), owner=owner)
-        self.failures: tuple[PlugInFailure, ...] = tuple(plug_ins(self.sources, owner=owner))
+        self.algorithms = Algorithms()
+        self.failures: tuple[PlugInFailure, ...] = (
+            *plug_ins(self.sources, owner=owner),
+            *placements(self.algorithms, owner=owner),
+        )
         """Plug-ins that could not be taken in. What their sources would say is missing in every request."""
         self._advanced = advanced
         self._scripts = scripts
-        self._projector = Projector(self.sources, scripts)
+        self._projector = Projector(self.sources, self.algorithms, scripts)
         self._profiles: ProfileSection | None = None
         self._choices: WeakKeyDictionary[AssembleContext, Choice] = WeakKeyDictionary()
         self._tried: WeakKeyDictionary[AssembleContext, Applied | None] = WeakKeyDictionary()
@@ -127,13 +134,15 @@ class Strategies:
         await self.store.inherit(parent_id, child_id)
 
     def check(self, strategy: Strategy) -> None:
-        """Whether it can be carried out here. Raises AssemblyError ASSEMBLY_NATIVE_UNSUPPORTED, or
-        REQUEST_ASSEMBLY_CORE_REQUIRED and HISTORY_ADVANCED_REQUIRED for what needs the advanced back end."""
-        if not strategy.standard:
+        """Whether it can be carried out here. Raises AssemblyError ASSEMBLY_NATIVE_UNSUPPORTED,
+        REQUEST_ASSEMBLY_CORE_REQUIRED and HISTORY_ADVANCED_REQUIRED for what needs the advanced back end, and
+        SOURCE_RULE_UNSUPPORTED and its like for what a source cannot do."""
+        if strategy.standard:
+            check_standard(strategy)
+            check_standard_policy(strategy.history_policy)
+        else:
             require_advanced(self._advanced)
-            return
-        check_standard(strategy)
-        check_standard_policy(strategy.history_policy)
+        check_rules(strategy, self.sources.capture())
 
     def last(self, session_id: str) -> LastAssembly | None:
         """The assembly of the session's last step, for those who want to see what came of it and why."""
@@ -220,7 +229,9 @@ class Strategies:
             now=made.request.now,
             seed=made.request.seed,
         )
-        outcome = await deliver(request, applied.strategy, self.sources, accepted, context.token)
+        outcome = await deliver(
+            request, applied.strategy, self.sources, self.algorithms, accepted, context.token
+        )
         self._amend(context, amended(made, assets, outcome.logical))
         return outcome
 

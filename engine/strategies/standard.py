@@ -12,6 +12,7 @@ from engine.agent import Assembly, Part, PreStep
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import (
     ASSEMBLER_KIND,
+    Algorithms,
     AssemblyRequest,
     OfficialPart,
     PlannedPart,
@@ -31,7 +32,12 @@ __all__ = ["continues", "contributed", "deliver", "with_parts"]
 
 
 async def deliver(
-    request: AssemblyRequest, strategy: Strategy, sources: Sources, accepted: Assembly, token: CancelToken
+    request: AssemblyRequest,
+    strategy: Strategy,
+    sources: Sources,
+    algorithms: Algorithms,
+    accepted: Assembly,
+    token: CancelToken,
 ) -> StandardOutcome:
     """What the strategy makes of a prompt as the program has accepted it. As `deliver_standard`."""
     outcome = await deliver_standard(
@@ -40,6 +46,7 @@ async def deliver(
         sources.capture(),
         sections=[OfficialPart(part.name, part.text) for part in accepted.said],
         contexts=[OfficialPart(part.name, part.text) for part in accepted.facts],
+        algorithms=algorithms.capture(),
         token=token,
     )
     token.check()

@@ -158,6 +158,18 @@ def message(role: str, text: str, **source: Any) -> dict[str, Any]:
             "“Mine”: 2 messages, 812 bytes added, 1 old messages cut or left out",
         ),
         (
+            "plugin:tavern/request",
+            {
+                "version": 1,
+                "cut": 9,
+                "messagesHash": "0123456789abcdef",
+                "strategy": {"id": "st", "name": "Mine", "revision": "r"},
+                "sources": [{}, {}],
+                "private": [],
+            },
+            "“Mine”: 2 parts known, messages 0123456789ab",
+        ),
+        (
             "llm/retry",
             {"retry": 2, "delayMs": 1000, "failure": {"code": "RATE_LIMIT", "message": "slow down"}},
             "number 2 in 1000 ms after RATE_LIMIT: slow down",

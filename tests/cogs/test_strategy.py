@@ -358,7 +358,8 @@ async def test_what_cannot_be_carried_out_is_refused_when_it_is_applied(scene: S
 
     # then it says why, and the story uses what it used
     assert refused.text == (
-        "This strategy cannot be carried out here: Depths and texts that stay need the advanced back end."
+        "⚠️ **Nothing could be sent like this**, because of *World books*: This strategy cannot be "
+        "carried out here: Depths and texts that stay need the advanced back end."
     )
     applied = await used(scene, story)
     assert applied is not None and applied.id == "builtin-native-slots"
@@ -412,7 +413,40 @@ async def test_an_import_that_cannot_be_carried_out_says_so_at_once(scene: Scene
     wire = built_in_strategies()["builtin-st"].to_wire()
     file = Upload("st.json", json.dumps({**wire, "name": "Deep"}).encode())
     done = await scene.human("Ana").slash("general", "strategy import", file=file)
-    assert "⚠️ This strategy needs the advanced back end." in done.text
+    assert "⚠️ **Nothing could be sent like this.** This strategy needs the advanced back end." in done.text
+
+
+async def test_a_module_that_cannot_do_what_a_file_asks_is_named_when_it_is_applied(scene: Scene) -> None:
+    # given a strategy from a file, in which the persona has a role that the module cannot have
+    story = await scene.open_story()
+    ana = scene.human("Ana")
+    wire = built_in_strategies()["builtin-native-slots"].to_wire()
+    rules = [{**rule, "role": "assistant"} if rule["id"] == "persona" else rule for rule in wire["rules"]]
+    file = Upload("odd.json", json.dumps({**wire, "name": "Odd", "rules": rules}).encode())
+    why = "⚠️ **Nothing could be sent like this**, because of *Persona*: "
+    assert why in (await ana.slash("general", "strategy import", file=file)).text
+    # when she applies it, then it is refused, and the story has what it had
+    assert (await ana.slash(story.thread, "strategy apply", strategy="Odd")).text.startswith(why)
+    assert "Strategy **Preset's slots first**" in (await ana.slash(story.thread, "strategy preview")).text
+
+
+async def test_a_story_that_uses_an_earlier_version_is_told_so(scene: Scene) -> None:
+    # given a story that uses a strategy, of which another version is saved then
+    story = await scene.open_story()
+    await kept(scene)
+    ana = scene.human("Ana")
+    await ana.slash(story.thread, "strategy apply", strategy="Ours")
+    editor = (await ana.slash(story.thread, "strategy edit", strategy="Ours")).message
+    form = await ana.click(editor, "Add text")
+    await ana.submit(form, {"name": "Mood", "text": "It rains."})
+    module = await becomes(ana, editor, "## Mood\n")
+    editor = await pressed(ana, module, "Back", "## ✏️ Ours")
+
+    # then it says so, until that one is applied
+    saved = await pressed(ana, editor, "Save", "▶ This story uses an earlier version of it.")
+    await ana.click(saved, "Apply here")
+    shown = await ana.slash(story.thread, "strategy show", strategy="Ours")
+    assert "▶ This story uses it." in shown.text.splitlines()
 
 
 async def test_one_that_is_in_use_and_one_of_the_program_are_not_deleted(scene: Scene) -> None:

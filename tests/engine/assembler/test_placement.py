@@ -81,6 +81,10 @@ async def test_others_may_place_what_they_claim() -> None:
         lambda found: Choice([], [it.id for it in found][::-1]),
         lambda found: Choice([found[0].id, found[0].id]),
         lambda found: Choice([found[0].id], [found[0].id]),
+        lambda found: Choice([[]]),
+        lambda found: Choice(5),
+        lambda found: Choice([], [1, *(it.id for it in found[1:])]),
+        lambda found: found[0].nothing,
     ],
 )
 async def test_an_order_that_is_none_of_its_nodes_is_refused(choice: Any) -> None:

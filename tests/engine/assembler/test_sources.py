@@ -204,7 +204,6 @@ async def test_a_lease_is_checked_again_after_all_sources_were_asked() -> None:
         Output((TextBlock("a", "A", role="tool"),)),
         Output((TextBlock("a", None),)),  # type: ignore[arg-type]
         Output(({"type": "text", "id": "a", "text": "A"},)),  # type: ignore[arg-type]
-        Output(tuple(TextBlock(str(n), "x" * 1024 * 1024) for n in range(9))),
         {"blocks": [{"type": "reference", "id": "a"}]},
         {"blocks": [{"type": "reference", "id": "a", "sourceId": "v.a", "blockIds": "a"}]},
     ],

@@ -16,7 +16,7 @@ from tests.engine.play.table import Pause, Table
 from tests.engine.strategies.test_advanced import SLOTS, use
 from tests.engine.strategies.test_steps import keep, sent, story
 
-Install = Callable[[str, str], None]
+Install = Callable[..., None]
 
 SOURCE = """
 from engine.assembler import Definition, Output, TextBlock
@@ -39,12 +39,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(site))
 
-    def into(name: str, body: str) -> None:
+    def into(name: str, body: str, points: str = "") -> None:
         (site / f"{name}.py").write_text(body)
         info = site / f"{name}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[inglenook.sources]\n{name} = {name}:MEMORY\n")
+        points = points or f"[inglenook.sources]\n{name} = {name}:MEMORY\n"
+        (info / "entry_points.txt").write_text(points)
 
     yield into
     for name in set(sys.modules) - before:
@@ -155,3 +156,48 @@ async def test_a_stop_reaches_a_source_that_takes_its_time(table: Table) -> None
     await table.plays.retry(play, await table.head(play))
     await table.settle(play)
     assert await table.path(play) == [(["One"], "Answer 1.")]
+
+
+PLACEMENT = """
+from engine.assembler import Choice
+
+
+def backwards(candidates):
+    ids = [candidate.id for candidate in candidates]
+    return Choice(ids, ids[::-1])
+"""
+POINTS = """[inglenook.placements]
+example.backwards = example_placement:backwards
+example.no = example_placement:GONE
+"""
+
+
+def backwards(wire: dict[str, Any]) -> None:
+    wire["layout"]["priority"] = ["example.backwards", "preset", "resource", "default"]
+    wire["rules"][1:1] = [
+        {"id": name, "kind": "custom", "role": "system", "text": name.upper()} for name in ("one", "two")
+    ]
+
+
+@pytest.mark.parametrize("way", [keep, use])
+async def test_the_placement_strategy_of_an_installed_package_places(
+    table: Table, install: Install, way: Any
+) -> None:
+    install("example_placement", PLACEMENT, POINTS)
+    await table.open(advanced_assembly=True)
+    assert [failure.name for failure in table.engine.strategies.failures] == ["example.no"]
+    play = await story(table, *SLOTS)
+    await way(table, play, backwards)
+    await table.tell(play, "One")
+    said = "\n".join(text for _, text in sent(table))
+    assert 0 < said.index("TWO") < said.index("ONE")
+
+
+async def test_a_placement_strategy_that_is_not_here_ends_the_turn_with_its_code(table: Table) -> None:
+    await table.open()
+    play = await story(table, *SLOTS)
+    await keep(table, play, backwards)
+    await table.say(play, "One")
+    await table.settle(play)
+    assert table.voice.requests == []
+    assert table.ended[-1].reason["error"]["code"] == "POSITION_STRATEGY_UNAVAILABLE"
