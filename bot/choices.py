@@ -29,6 +29,7 @@ __all__ = [
     "RegexOption",
     "choice_name",
     "gone_on",
+    "made_apart",
     "resolve",
     "told_apart",
     "twins_of",
@@ -99,7 +100,12 @@ def choice_name(row: ResourceRow, locale: discord.Locale | str | None, *, twin: 
 
 def told_apart(row: ResourceRow) -> str:
     """What tells two things of one name apart: when it came, and the end of its id."""
-    return f"{datetime.fromtimestamp(row.created_at / 1000, UTC):%Y-%m-%d} · {row.id[-4:]}"
+    return made_apart(row.created_at, row.id)
+
+
+def made_apart(created_at: int, id: str) -> str:
+    """The same of anything that was made (epoch ms) and has an id."""
+    return f"{datetime.fromtimestamp(created_at / 1000, UTC):%Y-%m-%d} · {id[-4:]}"
 
 
 def gone_on(row: ResourceRow) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import discord
 from discord import app_commands
 
+from bot.choices import made_apart
 from bot.excerpts import one_line
 from bot.i18n import LANGUAGES
 from bot.naming import LENGTH, Naming, engine_of
@@ -21,8 +24,9 @@ class _Strategies(Naming):
     async def offered(self, interaction: discord.Interaction, text: str) -> list[app_commands.Choice[str]]:
         kept = await _store(interaction).list(library_owner(interaction))
         named = [(_name(each, str(interaction.locale)), each) for each in kept]
+        held = Counter(fold(name) for name, _ in named)
         return [
-            app_commands.Choice(name=one_line(name, LENGTH), value=each.id)
+            app_commands.Choice(name=_offered(name, each, twin=held[fold(name)] > 1), value=each.id)
             for name, each in named
             if fold(text) in fold(name)
         ]
@@ -46,6 +50,14 @@ async def strategy_meant(interaction: discord.Interaction, text: str) -> KeptStr
         if len(found) == 1 and wanted:
             return found[0]
     raise NotFound("There is no such strategy.", code="STRATEGY_UNKNOWN", name=one_line(text, LENGTH))
+
+
+def _offered(name: str, kept: KeptStrategy, *, twin: bool) -> str:
+    """A `twin` has the same name as another, and is told apart as other things of the library are."""
+    if not twin or kept.built_in:
+        return one_line(name, LENGTH)
+    apart = made_apart(kept.created_at, kept.id)
+    return f"{one_line(name, LENGTH - len(apart) - 3)} — {apart}"
 
 
 def _names(kept: KeptStrategy) -> set[str]:

@@ -18,7 +18,7 @@ from engine.agent.prompt import AssembleContext
 from engine.agent.services import Services
 from engine.agent.step import Entry, StepRunner
 from engine.cancel import Cancelled, CancelToken
-from engine.errors import AgentError, EngineError
+from engine.errors import AgentError, AssemblyError, EngineError, ResourceError
 from engine.llm import LlmFailure
 from engine.session import Message, Session, recovery_results
 
@@ -71,7 +71,7 @@ async def run_turn(
     try:
         reason, parked = await _run_steps(services, session, inbox, steps, turn, batch, token)
     except BaseException as error:
-        reason, parked = _reason_of(error, token), True
+        reason, parked = _reason_of(error, token, session.id), True
         if reason["kind"] == "error":
             services.hooks.emit("agent/error", session.id, error, scope=steps.scope)
         if not isinstance(error, Exception):
@@ -170,7 +170,7 @@ async def _pre_step(
     )
 
 
-def _reason_of(error: BaseException, token: CancelToken) -> dict[str, Any]:
+def _reason_of(error: BaseException, token: CancelToken, session_id: str) -> dict[str, Any]:
     if token.cause is not None:
         return {"kind": "aborted", "reason": token.cause.to_wire()}
     if isinstance(error, Cancelled):
@@ -180,7 +180,11 @@ def _reason_of(error: BaseException, token: CancelToken) -> dict[str, Any]:
     if not isinstance(error, Exception):
         return {"kind": "aborted", "reason": {"kind": "disposed"}}
     code = error.error_code if isinstance(error, EngineError) else "UNKNOWN"
-    log.error("turn.failed", code=code, exc_info=error)
+    if isinstance(error, (AssemblyError, ResourceError)):
+        # what somebody wrote or chose cannot be sent; it is told to them, and is no fault of the program
+        log.warning("turn.refused", session=session_id, code=code, reason=str(error))
+    else:
+        log.error("turn.failed", session=session_id, code=code, exc_info=error)
     return {"kind": "error", "error": {"message": _told(error), "code": code}}
 
 

@@ -89,7 +89,7 @@ async def test_what_came_with_the_program_is_listed_and_says_what_it_does(scene:
         "**Roles first**",
         "-# built in · standard · roles decide · 8 of 8 modules",
         "**Slots and depths (advanced)**",
-        "-# built in · needs the advanced back end · slots and depths decide · 8 of 8 modules",
+        "-# built in · for the advanced back end · slots and depths decide · 8 of 8 modules",
     ]
     lines = shown.text.splitlines()
     assert lines[0] == "## Preset's slots first"
@@ -174,6 +174,23 @@ async def test_nothing_fits_or_no_story_is_here(scene: Scene) -> None:
     assert nowhere.text == "No story is being played here. `/play new` begins one."
     offered = await ana.autocomplete("general", "strategy apply", "strategy", "first")
     assert [choice["name"] for choice in offered] == ["Preset's slots first", "Roles first"]
+
+
+async def test_strategies_of_one_name_are_told_apart_where_one_is_chosen(scene: Scene) -> None:
+    ana = scene.human("Ana")
+    file = built_in_strategies()["builtin-native-roles"].to_wire() | {"name": "Night"}
+    for _ in range(2):
+        await ana.slash("general", "strategy import", file=Upload("n.json", json.dumps(file).encode()))
+    offered = await ana.autocomplete("general", "strategy apply", "strategy", "night")
+    names = [choice["name"] for choice in offered]
+    assert len(set(names)) == 2
+    ends = [choice["value"][-4:] for choice in offered]
+    assert [
+        name.startswith("Night — 20") and name.endswith(end) for name, end in zip(names, ends, strict=True)
+    ] == [
+        True,
+        True,
+    ]
 
 
 # --- changing one
