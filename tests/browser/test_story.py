@@ -88,6 +88,14 @@ def last_answer(page: Page) -> Locator:
     return page.locator(".message", has=page.get_by_role("button", name="⟳")).last
 
 
+async def answer_to(page: Page, text: str) -> None:
+    """Wait until what somebody said has been answered to the end. How it streams may be over before a busy
+    machine looks."""
+    said = page.locator(".message", has_text=text).last
+    below = said.locator("xpath=following::*[contains(@class, 'message')]")
+    await expect(below.get_by_role("button", name="⟳").first).to_be_visible(timeout=60_000)
+
+
 async def answered(page: Page, count: str) -> str:
     """Wait until the newest answer is complete under this counter; its text."""
     await expect(last_answer(page).get_by_role("button", name=count)).to_be_visible(timeout=30_000)

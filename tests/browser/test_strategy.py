@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from tests.browser.conftest import NARROW, WIDE
 from tests.browser.test_library import choose, command, newest, run
 from tests.browser.test_lore import imported
-from tests.browser.test_story import answered, sandbox, say, shot, story
+from tests.browser.test_story import answer_to, answered, sandbox, say, shot, story
 
 __all__ = ["sandbox"]
 
@@ -74,8 +74,7 @@ async def test_the_world_book_is_moved_behind_the_history(
 
     # and after a turn the entry stands where she put it: behind what was said before
     await say(ana, "Is there soup left?")
-    await expect(ana.get_by_role("button", name="Stop")).to_be_visible()
-    await expect(ana.get_by_role("button", name="Stop")).to_have_count(0, timeout=30_000)
+    await answer_to(ana, "Is there soup left?")
     await command(ana, "strategy preview")
     await run(ana)
     sent = newest(ana, "What the model would be sent")
@@ -220,8 +219,7 @@ async def test_a_part_gets_a_place_of_its_own_and_the_whole_is_set(
     await saved.get_by_role("button", name="Apply here", exact=True).click()
     await newest(ana, "this story uses the strategy Preset's slots first – copy").wait_for()
     await say(ana, "Is there soup left?")
-    await expect(ana.get_by_role("button", name="Stop")).to_be_visible()
-    await expect(ana.get_by_role("button", name="Stop")).to_have_count(0, timeout=30_000)
+    await answer_to(ana, "Is there soup left?")
     await command(ana, "strategy preview")
     await run(ana)
     sent = newest(ana, "What the model would be sent")
