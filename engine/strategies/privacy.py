@@ -22,19 +22,24 @@ PRIVATE: Final = "private"
 description whose words stand there."""
 
 _MACRO: Final = re.compile(r"\{\{.*?\}\}|<[A-Za-z]{3,8}>|\n", re.DOTALL)
+_ITEMS: Final = re.compile(r",|::")
 _TELLING: Final = 3  # characters: less than that tells nothing
+_LISTED: Final = 12  # characters of one item of a list: shorter ones are everyday words, and stand anywhere
 
 
 def telling(descriptions: Iterable[str]) -> list[str]:
     """The pieces of descriptions that tell something, as they stand in a prompt: what is between their
-    macros and line ends, and the same backwards, since a preset may have it that way with `{{reverse}}`.
-    The longest first, so that none is cut by one that it contains."""
+    macros and line ends; what is between commas, since `{{random}}` and `{{pick}}` take one of these; and all
+    of it backwards, as `{{reverse}}` has it. The longest first, so that none is cut by one that it contains.
+    """
     pieces = {
         piece.strip()
         for text in descriptions
         for piece in _MACRO.split(text)
         if len(piece.strip()) >= _TELLING
     }
+    items = {item.strip() for piece in pieces for item in _ITEMS.split(piece)}
+    pieces |= {item for item in items if len(item) >= _LISTED}
     both = pieces | {piece[::-1] for piece in pieces}
     return sorted(both, key=lambda piece: (-len(piece), piece))
 

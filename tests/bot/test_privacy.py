@@ -50,6 +50,14 @@ def test_a_persona_is_kept_back_wherever_it_stands() -> None:
     assert shown(private, block("preset", "Trust Mira above all.")) == f"Trust Mira {MARK}"
 
 
+def test_a_persona_is_kept_back_when_a_preset_picks_one_item_of_it() -> None:
+    # as {{random::{{persona}}}} has it: what stands between two commas, while everyday words stay
+    private = Private(("Vale hides a silver key, fears the sea at night, is old",))
+    assert shown(private, block("preset", "Today: fears the sea at night. It is old.")) == (
+        f"Today: {MARK}. It is old."
+    )
+
+
 def test_a_persona_is_kept_back_when_a_preset_reverses_it() -> None:
     # as {{reverse::{{persona}}}} has it: the lines in the other order, each from its end
     private = Private(("Vale hides a key.\nFrom {{char}} above all.",))
