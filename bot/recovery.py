@@ -67,10 +67,12 @@ class Recovery:
             return
         timeline = await self._engine.plays.timeline(post.play_id)
         path = [node.id for node in timeline.path()]
-        if post.node_id not in path:
+        node = timeline.node(post.node_id)
+        if node is None or node.id not in path:
             await self._outbox.discard(place)
         elif post.kind == "answer":
-            await self._stage.show_adopted(post.play_id, post.node_id)
+            await self._stage.show_adopted(post.play_id, node.id)
+            await self._stage.unmark_answered(post.channel_id, node)
         else:
             await self._stage.show_again(post.play_id, path[path.index(post.node_id) :])
 
@@ -86,6 +88,7 @@ class Recovery:
                 if spot is not None:
                     await self._outbox.posts.label(spot, node.id, node.adopted.id)
                 await self._stage.show_node(play_id, node.id, buttons=True)
+                await self._stage.unmark_answered(channel_id, node)
                 return
         await self._outbox.discard(place)
 

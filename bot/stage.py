@@ -159,6 +159,15 @@ class Stage:
         if ended.variant_id is None or ended.node_id is None or ended.swipe_of is not None:
             return []
         _, _, node = await self._node(ended.play_id, ended.node_id)
+        return await self._answered_by(node)
+
+    async def unmark_answered(self, channel_id: int, node: Node) -> None:
+        """The words of an exchange are answered: no sign of their waiting stays, also none of a process that
+        is dead."""
+        for message_id in await self._answered_by(node):
+            self._outbox.unmark(channel_id, message_id, TAKEN)
+
+    async def _answered_by(self, node: Node) -> list[int]:
         said = (await self._engine.plays.text(node.adopted)).inputs
         return [message_id for words in said if (message_id := message_id_of(words.key)) is not None]
 

@@ -172,11 +172,12 @@ async def test_what_was_skipped_is_not_told_again(scene: Scene, story: Story) ->
 
 async def test_a_crash_between_the_answer_and_its_last_edit(scene: Scene, story: Story) -> None:
     # given an answer that is complete in the log, while Discord hangs
-    await story.say("Ana", "I knock.")
+    said = await story.say("Ana", "I knock.")
     call = await scene.model.call()
     await call.write("Who is ")
     await story.sees("Who is")
     scene.wire.faults.hang("PATCH", r"/webhooks/", times=None)
+    scene.wire.faults.hang("DELETE", r"/reactions/", times=None)
     await call.write("there?")
     await call.end()
     play = scene.bot.bindings.all()[0].play_id
@@ -188,6 +189,8 @@ async def test_a_crash_between_the_answer_and_its_last_edit(scene: Scene, story:
     await story.answered("Who is there?", "1/1")
     await story.reads("Mira: The door is open.", "Ana: I knock.", "Mira: Who is there?")
     assert len(scene.model.calls) == 1
+    # and nothing says any more that her words wait
+    await story.eyes.wait_for(lambda: story.eyes.shown(said).reactions == {})
 
 
 async def test_a_crash_after_a_message_was_sent_and_before_that_was_written_down(
