@@ -11,7 +11,7 @@ from bot.privacy import private_at, redacted, with_evidence
 from bot.promptpanel import prompt_panel
 from bot.sentdesk import sent_panel
 from bot.stories import Stories, check_owner, library_owner
-from bot.strategypanel import strategy_name
+from bot.strategy.panel import strategy_name
 from engine.assembler import AssemblyStore, KeptStrategy, Strategy
 from engine.errors import InputError, PlayError
 from engine.host import Engine

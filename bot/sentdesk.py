@@ -18,7 +18,7 @@ from bot.promptpanel import STEP_CHOSEN, Sent, as_preview, prompt_panel
 from bot.sheet import Layout
 from bot.stage import ANSWER
 from bot.stories import Stories, leads
-from bot.strategypanel import known_name
+from bot.strategy.panel import known_name
 from bot.tablerules import TableRules
 from engine.errors import InputError, PlayError
 from engine.host import Engine

@@ -17,12 +17,12 @@ from bot.press import Handler, PressCog, button, row
 from bot.previewdesk import PreviewDesk, led_story
 from bot.sheet import DANGER
 from bot.stories import library_owner
-from bot.strategydesk import StrategyDesk
-from bot.strategydraft import token_of
-from bot.strategykeeper import DraftKeeper
-from bot.strategyoption import StrategyOption, strategy_meant
-from bot.strategyoutlook import culprit, undone
-from bot.strategypanel import strategy_line, strategy_name, strategy_panel
+from bot.strategy.desk import StrategyDesk
+from bot.strategy.draft import token_of
+from bot.strategy.keeper import DraftKeeper
+from bot.strategy.option import StrategyOption, strategy_meant
+from bot.strategy.outlook import culprit, undone
+from bot.strategy.panel import strategy_line, strategy_name, strategy_panel
 from bot.uploads import read_upload, refusal
 from engine.assembler import DEFAULT_STRATEGY, KeptStrategy, Strategy, strategy_from_bytes
 from engine.errors import AssemblyError, Conflict, InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.strategydraft import Drafts
+from bot.strategy.draft import Drafts
 from engine.assembler import AssemblyStore, Strategy, built_in_strategies
 from engine.assembler.editing import change_rule, change_strategy
 from engine.errors import AssemblyError, Conflict, InputError

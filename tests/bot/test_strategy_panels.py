@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from bot.sandbox.limits import V2, check_message
 from bot.sheet import MOST_BYTES, MOST_CHARS, Layout
-from bot.strategydraft import Draft
-from bot.strategymenu import asked_for, paged
-from bot.strategymodule import rule_panel
-from bot.strategypanel import StrategyView, strategy_editor, strategy_panel
-from bot.strategyparts import part_panel, side_panel, spot_name
-from bot.strategypassage import passage_panel
-from bot.strategywhole import history_panel, order_name, whole_panel
+from bot.strategy.draft import Draft
+from bot.strategy.menu import asked_for, paged
+from bot.strategy.module import rule_panel
+from bot.strategy.panel import StrategyView, strategy_editor, strategy_panel
+from bot.strategy.parts import part_panel, side_panel, spot_name
+from bot.strategy.passage import passage_panel
+from bot.strategy.whole import history_panel, order_name, whole_panel
 from engine.assembler import (
     Anchor,
     Definition,

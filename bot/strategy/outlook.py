@@ -15,7 +15,7 @@ from bot.excerpts import plain
 from bot.failures import explain
 from bot.i18n import t
 from bot.promptpanel import budget, remark_lines
-from bot.strategypanel import module_name
+from bot.strategy.panel import module_name
 from engine.assembler import Strategy
 from engine.errors import EngineError
 from engine.host import Engine

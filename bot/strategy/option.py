@@ -12,7 +12,7 @@ from bot.excerpts import one_line
 from bot.i18n import LANGUAGES
 from bot.naming import LENGTH, Naming, engine_of
 from bot.stories import library_owner
-from bot.strategypanel import strategy_name
+from bot.strategy.panel import strategy_name
 from engine.assembler import AssemblyStore, KeptStrategy
 from engine.errors import NotFound
 from engine.library.shelf import fold

@@ -9,9 +9,9 @@ from bot.i18n import t
 from bot.presetpanel import prompt_token as token
 from bot.press import button
 from bot.sheet import DANGER, PRIMARY, Layout, Sheet
-from bot.strategydraft import Draft
-from bot.strategypanel import PAGE, StrategyView, about_module, fixed, module_name, rule_facts, switch_only
-from bot.strategyparts import part_lines, part_menu
+from bot.strategy.draft import Draft
+from bot.strategy.panel import PAGE, StrategyView, about_module, fixed, module_name, rule_facts, switch_only
+from bot.strategy.parts import part_lines, part_menu
 from engine.assembler import Definition, Rule, Strategy
 from engine.assembler.editing import AUTHORED
 from engine.assembler.position_edits import by_list, movable_positions, placed_apart

@@ -13,9 +13,9 @@ from bot.i18n import FALLBACK, catalogue, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
 from bot.sheet import Layout, Sheet
-from bot.strategydraft import Draft
-from bot.strategymenu import paged
-from bot.strategypanel import StrategyView, strategy_name
+from bot.strategy.draft import Draft
+from bot.strategy.menu import paged
+from bot.strategy.panel import StrategyView, strategy_name
 from engine.assembler import AUTOMATIC, DEFAULT_POLICY, Strategy
 from engine.assembler.history_edits import CONTENT_TYPES, advanced_history, policy_of
 

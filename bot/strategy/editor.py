@@ -11,10 +11,10 @@ from bot import forms
 from bot.i18n import t
 from bot.presetpanel import prompt_token as token_of
 from bot.sheet import Layout
-from bot.strategydraft import Draft
-from bot.strategykeeper import DraftKeeper
-from bot.strategymodule import rule_panel
-from bot.strategypanel import StrategyView, strategy_editor
+from bot.strategy.draft import Draft
+from bot.strategy.keeper import DraftKeeper
+from bot.strategy.module import rule_panel
+from bot.strategy.panel import StrategyView, strategy_editor
 from engine.assembler import Rule, Strategy
 from engine.errors import AssemblyError
 

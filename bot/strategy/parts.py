@@ -14,9 +14,9 @@ from bot.i18n import FALLBACK, catalogue, language, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
 from bot.sheet import DANGER, PRIMARY, Layout, Sheet
-from bot.strategydraft import Draft
-from bot.strategymenu import paged
-from bot.strategypanel import StrategyView, module_name
+from bot.strategy.draft import Draft
+from bot.strategy.menu import paged
+from bot.strategy.panel import StrategyView, module_name
 from engine.assembler import Anchor, Definition, Position, Rule, SavedPosition, Strategy
 from engine.assembler.position_edits import (
     anchors_of,

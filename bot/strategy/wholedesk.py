@@ -11,11 +11,11 @@ from bot import forms
 from bot.i18n import t
 from bot.presetpanel import prompt_token as token_of
 from bot.press import Handler, chosen
-from bot.strategydraft import Draft
-from bot.strategyeditor import DraftDesk, choice_options, picked, unsaved_note
-from bot.strategymenu import asked_for
-from bot.strategypassage import passage_panel
-from bot.strategywhole import NO_LAYOUT, NO_ORDER, history_panel, kind_name, kinds_of, whole_panel
+from bot.strategy.draft import Draft
+from bot.strategy.editor import DraftDesk, choice_options, picked, unsaved_note
+from bot.strategy.menu import asked_for
+from bot.strategy.passage import passage_panel
+from bot.strategy.whole import NO_LAYOUT, NO_ORDER, history_panel, kind_name, kinds_of, whole_panel
 from engine.assembler import Fragment, Strategy
 from engine.assembler.editing import change_backend, change_strategy, set_priority
 from engine.assembler.history_edits import (

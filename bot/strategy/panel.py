@@ -12,7 +12,7 @@ from bot.i18n import FALLBACK, catalogue, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
 from bot.sheet import DANGER, PRIMARY, Layout, Sheet
-from bot.strategydraft import Draft, token_of
+from bot.strategy.draft import Draft, token_of
 from engine.assembler import Definition, KeptStrategy, Rule, Strategy
 from engine.assembler.editing import AUTHORED, roles_of, takes_depth
 from engine.assembler.position_edits import listed, placed_apart

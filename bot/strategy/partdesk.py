@@ -8,10 +8,10 @@ from typing import cast
 import discord
 
 from bot.press import Handler, chosen
-from bot.strategydraft import Draft
-from bot.strategyeditor import DraftDesk, unsaved_note
-from bot.strategymenu import asked_for
-from bot.strategyparts import END, anchor_by_token, part_panel, position_id_by_token, side_panel
+from bot.strategy.draft import Draft
+from bot.strategy.editor import DraftDesk, unsaved_note
+from bot.strategy.menu import asked_for
+from bot.strategy.parts import END, anchor_by_token, part_panel, position_id_by_token, side_panel
 from engine.assembler import Anchor, Rule, Strategy
 from engine.assembler.layout import Side
 from engine.assembler.position_edits import follow_resource, forget_position, put_position, switch_position

@@ -12,11 +12,11 @@ from bot.presetpanel import prompt_token as token_of
 from bot.press import Handler, chosen
 from bot.previewdesk import PreviewDesk
 from bot.promptdesk import whole_number
-from bot.strategyeditor import DraftDesk, choice_options, picked
-from bot.strategykeeper import DraftKeeper
-from bot.strategypanel import module_name, strategy_name, strategy_panel
-from bot.strategypartdesk import PartDesk
-from bot.strategywholedesk import WholeDesk
+from bot.strategy.editor import DraftDesk, choice_options, picked
+from bot.strategy.keeper import DraftKeeper
+from bot.strategy.panel import module_name, strategy_name, strategy_panel
+from bot.strategy.partdesk import PartDesk
+from bot.strategy.wholedesk import WholeDesk
 from bot.texts import Wording
 from engine.assembler import KeptStrategy
 from engine.assembler.editing import (

@@ -11,9 +11,9 @@ from bot.bindings import Bindings
 from bot.excerpts import one_line
 from bot.i18n import t
 from bot.stories import leads, library_owner
-from bot.strategydraft import Draft, Drafts
-from bot.strategyoutlook import outlook
-from bot.strategypanel import StrategyView, strategy_name
+from bot.strategy.draft import Draft, Drafts
+from bot.strategy.outlook import outlook
+from bot.strategy.panel import StrategyView, strategy_name
 from engine.assembler import Definition, KeptStrategy, Strategy
 from engine.assembler.editing import change_strategy
 from engine.errors import InputError

@@ -6,9 +6,9 @@ from bot.i18n import t
 from bot.presetpanel import prompt_token as token
 from bot.press import button
 from bot.sheet import DANGER, PRIMARY, Layout, Sheet
-from bot.strategydraft import Draft
-from bot.strategypanel import StrategyView
-from bot.strategywhole import kind_name
+from bot.strategy.draft import Draft
+from bot.strategy.panel import StrategyView
+from bot.strategy.whole import kind_name
 from engine.assembler import Fragment
 
 __all__ = ["passage_panel"]
