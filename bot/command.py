@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bot import logs
+from bot.garbage import settle
 from bot.settings import Settings, SettingsError, load
 
 __all__ = ["main", "until_stopped"]
@@ -75,6 +76,7 @@ def _work(arguments: argparse.Namespace, settings: Settings) -> Coroutine[Any, A
         case "run":
             from bot import client
 
+            settle()
             return client.run(settings)
         case "sandbox":
             from bot.sandbox import launcher
