@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-__all__ = ["Json", "JsonObject", "canonical", "digest", "dumps", "loads"]
+__all__ = ["Json", "JsonObject", "canonical", "digest", "dumps", "json_hash", "loads", "text_hash"]
 
 # A JSON value, read-only where it comes from a log. `Any` in the containers keeps
 # access to nested wire fields readable; the shapes are checked where values enter.
@@ -37,6 +37,16 @@ def loads(data: bytes | str) -> Any:
 def digest(data: bytes) -> bytes:
     """SHA-256, 32 bytes."""
     return hashlib.sha256(data).digest()
+
+
+def json_hash(value: Json) -> str:
+    """SHA-256 of the canonical bytes of a value, in hex: equal for equal values, frozen or not."""
+    return digest(canonical(value)).hex()
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text in UTF-8, in hex. Halves of a character are hashed as they are."""
+    return digest(text.encode("utf-8", "surrogatepass")).hex()
 
 
 def _trimmed(data: bytes) -> bytes:

@@ -24,7 +24,7 @@ from engine.assembler.resolution import resolve_sources
 from engine.assembler.standard import ASSEMBLER_KIND
 from engine.assembler.strategy import Strategy
 from engine.cancel import CancelToken
-from engine.codec import JsonObject, canonical, digest
+from engine.codec import JsonObject, json_hash, text_hash
 from engine.session import Message, message_text
 
 __all__ = [
@@ -187,7 +187,7 @@ def _wire(node: Node, sent: Sequence[Message]) -> JsonObject:
     wire = {**node.to_wire(), "sourceId": node.source_id}
     if node.native:
         del wire["text"]
-        wire["textHash"] = _hash("\n\n".join(map(message_text, sent)))
+        wire["textHash"] = text_hash("\n\n".join(map(message_text, sent)))
     return wire
 
 
@@ -199,9 +199,9 @@ def _audit(policy: HistoryPolicy, found: Filtered, before: Mapping[str, Message]
     for decision in found.decisions:
         message_id = decision["messageId"]
         if decision["action"] != "keep":
-            hashes = {"hash": _content_hash(before[message_id])}
+            hashes = {"hash": json_hash(before[message_id]["content"])}
             if message_id in after:
-                hashes["resultHash"] = _content_hash(after[message_id])
+                hashes["resultHash"] = json_hash(after[message_id]["content"])
             decisions.append({**decision, **hashes})
         elif set(decision["reasons"]) - _PLAIN:
             decisions.append(decision)
@@ -212,11 +212,3 @@ def _audit(policy: HistoryPolicy, found: Filtered, before: Mapping[str, Message]
         "warnings": list(found.warnings),
         "canOmitReasoning": found.can_omit_reasoning,
     }
-
-
-def _content_hash(message: Message) -> str:
-    return digest(canonical(message["content"])).hex()
-
-
-def _hash(text: str) -> str:
-    return digest(text.encode("utf-8", "surrogatepass")).hex()

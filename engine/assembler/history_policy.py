@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, NoReturn, TypeAlias, cast
 
 from engine.assembler.faults import is_first, refuse
-from engine.codec import canonical, digest, dumps
+from engine.codec import digest, dumps, json_hash
 from engine.session import Message
 
 __all__ = [
@@ -226,7 +226,7 @@ def tombstone_source(message: Message, policy: HistoryPolicy) -> dict[str, Any]:
         "kind": TOMBSTONE_KIND,
         "form": "tombstone",
         "original": message,
-        "originalHash": digest(canonical(message)).hex(),
+        "originalHash": json_hash(message),
         "policyRevision": policy.revision,
     }
 

@@ -17,6 +17,7 @@ import structlog
 from engine.agent import ASSEMBLY, Part, last_assembly
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import Node
+from engine.codec import json_hash, text_hash
 from engine.errors import EngineError, PlayError
 from engine.hooks import Hooks, Scope
 from engine.llm import Chunk, LlmRequest
@@ -24,18 +25,11 @@ from engine.session import Event, Journal, Message, Session, message_text
 from engine.session.consistency import message_of
 from engine.strategies.privacy import PRIVATE, private_places, private_words
 from engine.strategies.projected import assembled_of, config_before, only_assembled, reference_to
-from engine.strategies.provenance import (
-    VERSION,
-    json_hash,
-    known_sources,
-    said_in_turn,
-    shown_messages,
-    text_hash,
-    utf16,
-)
+from engine.strategies.provenance import VERSION, known_sources, said_in_turn, shown_messages
 from engine.strategies.sentsteps import REQUEST_RECORD, Missing, SentStep, missing, sent_steps
 from engine.strategies.service import Strategies, Told
 from engine.strategies.shown import PreviewMessage, labelled_part
+from engine.strategies.units import utf16
 
 __all__ = ["REQUEST_RECORD", "ActualRequest", "ActualRequests"]
 
@@ -159,7 +153,7 @@ class ActualRequests:
                 messages, config = self._derived(session, events[: data["cut"] + 1])
         except EngineError:
             reason = "derivation-unavailable"
-        if reason is None and json_hash(messages) != data["messagesHash"]:
+        if reason is None and json_hash(list(messages)) != data["messagesHash"]:
             messages, reason = (), "hash-mismatch"
         until = [event.data for event in events[: record.seq + 1] if event.type == REQUEST_RECORD]
         answered = said_in_turn(events, record.seq)
@@ -207,7 +201,7 @@ def _evidence(cut: int, messages: Sequence[Message], told: Told | None) -> dict[
     evidence = {
         "version": VERSION,
         "cut": cut,
-        "messagesHash": json_hash(messages),
+        "messagesHash": json_hash(list(messages)),
         "strategy": strategy,
         "sources": list(_sources(messages, told)) if told is not None else [],
     }
@@ -226,34 +220,36 @@ def _sources(messages: Sequence[Message], told: Told) -> Iterator[dict[str, Any]
         nodes = {node.id: node for node in outcome.logical.nodes}
         named = {part.name: part.node_id for part in (*outcome.sections, *outcome.contexts)}
 
-    def found(part: Part, message: Message, start: int) -> dict[str, Any]:
-        return _source(nodes.get(named.get(part.name) or ""), part, message, start)
+    hashes: dict[str, str] = {}  # of the messages that hold sources: one holds many
+
+    def found(node: Node | None, part: Part, message: Message, start: int) -> dict[str, Any]:
+        content = hashes.get(message["id"]) or hashes.setdefault(message["id"], json_hash(message["content"]))
+        return _source(node, part, message["id"], content, start)
+
+    def named_node(part: Part) -> Node | None:
+        return nodes.get(named.get(part.name) or "")
 
     system = [message for message in messages if message["role"] == "system" and message_text(message)]
     if len(system) == 1 and message_text(system[0]) == told.assembly.system_text:
         start = 0
         for part in told.assembly.said:
-            yield found(part, system[0], start)
-            start += len(part.text) + len(_JOINT)
-    snapshot = _last(messages, "kind", SNAPSHOT_KIND)
+            yield found(named_node(part), part, system[0], start)
+            start += utf16(part.text) + len(_JOINT)
+    snapshot = next((m for m in reversed(messages) if m["source"].get("kind") == SNAPSHOT_KIND), None)
     if snapshot is not None:
         text = message_text(snapshot)
         for part in told.assembly.facts:
             if text.count(part.text) == 1:
-                yield found(part, snapshot, text.index(part.text))
+                start = utf16(text[: text.index(part.text)])
+                yield found(named_node(part), part, snapshot, start)
+    contributed = {m["source"]["blockId"]: m for m in messages if "blockId" in m["source"]}
     for node in nodes.values():
-        message = _last(messages, "blockId", node.id)
+        message = contributed.get(node.id)
         if message is not None and message_text(message) == node.text:
-            yield _source(node, Part(node.name, node.text), message, 0)
+            yield found(node, Part(node.name, node.text), message, 0)
 
 
-def _last(messages: Sequence[Message], key: str, value: str) -> Message | None:
-    return next((m for m in reversed(messages) if m["source"].get(key) == value), None)
-
-
-def _source(node: Node | None, part: Part, message: Message, start: int) -> dict[str, Any]:
-    text = message_text(message)
-    begin = utf16(text[:start])
+def _source(node: Node | None, part: Part, message_id: str, message_hash: str, start: int) -> dict[str, Any]:
     label, module = labelled_part(part) if node is None else (node.name or node.field, node.source_id)
     return {
         "id": part.name if node is None else node.id,
@@ -266,9 +262,9 @@ def _source(node: Node | None, part: Part, message: Message, start: int) -> dict
         },
         "hash": text_hash(part.text),
         "reference": {
-            "messageId": message["id"],
-            "messageHash": json_hash(message["content"]),
-            "startUtf16": begin,
-            "endUtf16": begin + utf16(part.text),
+            "messageId": message_id,
+            "messageHash": message_hash,
+            "startUtf16": start,
+            "endUtf16": start + utf16(part.text),
         },
     }

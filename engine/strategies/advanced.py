@@ -29,6 +29,7 @@ from engine.assembler import (
 from engine.cancel import CancelToken
 from engine.session import Event, Message, Session, message_text, system_message
 from engine.strategies.assets import amended, assets_of
+from engine.strategies.units import utf16
 from engine.tavern import Compilation, ScriptRunner, greeting_text
 
 __all__ = [
@@ -156,7 +157,7 @@ class Projector:
 
 def with_sections(outcome: AdvancedOutcome, official: Sequence[Part]) -> Assembled:
     """The request as it is logged, with which sections the program's own system text is made of."""
-    sections = [{"name": part.name, "utf16Units": _units(part.text)} for part in official]
+    sections = [{"name": part.name, "utf16Units": utf16(part.text)} for part in official]
     return Assembled(outcome.messages, {**outcome.metadata, SECTIONS: sections})
 
 
@@ -204,7 +205,3 @@ def _old(session: Session, conversation: Conversation) -> Mapping[str, int]:
             seqs.pop(message["id"], None)
             break
     return seqs
-
-
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2

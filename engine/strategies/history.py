@@ -26,7 +26,7 @@ from engine.assembler import (
     tombstone_source,
 )
 from engine.assembler.faults import note
-from engine.codec import JsonObject, canonical, digest
+from engine.codec import JsonObject, json_hash
 from engine.hooks import Hooks, Next, Scope
 from engine.ids import new_id
 from engine.llm import CallConfig
@@ -187,7 +187,7 @@ def _is_restorable(session: Session, change: StandardChange) -> bool:
         before is not None
         and before.type == "user/message"
         and session.derive_event(before.seq) == change.message
-        and digest(canonical(change.message)).hex() == source.get("originalHash")
+        and json_hash(change.message) == source.get("originalHash")
     ):
         return True
     log.warning("history.tombstone_unproven", session=session.id, seq=change.seq)

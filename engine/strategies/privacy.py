@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from engine.codec import text_hash
 from engine.session import Message, message_text
-from engine.strategies.provenance import text_hash, utf16
+from engine.strategies.units import Units, utf16
 
 __all__ = ["PRIVATE", "description_hash", "private_places", "private_words", "telling"]
 
@@ -92,9 +93,8 @@ def private_words(
             message = by_id.get(place["messageId"])
             if message is None:
                 continue
-            units = message_text(message).encode("utf-16-le", "surrogatepass")
-            said = units[2 * place["startUtf16"] : 2 * place["endUtf16"]]
-            found.setdefault(place["hash"], set()).add(said.decode("utf-16-le", "surrogatepass"))
+            said = Units(message_text(message)).cut(place["startUtf16"], place["endUtf16"])
+            found.setdefault(place["hash"], set()).add(said)
     return {key: frozenset(words) for key, words in found.items()}
 
 

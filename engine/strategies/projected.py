@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from engine.agent import ASSEMBLY, Part
-from engine.codec import canonical, digest
+from engine.codec import json_hash
 from engine.session import Event, Message, estimate_tokens, message_text
 from engine.strategies.advanced import SECTIONS
 from engine.strategies.shown import PreviewBlock, labelled_part
+from engine.strategies.units import Units
 
 __all__ = ["ASSEMBLED", "assembled_of", "blocks_of", "config_before", "only_assembled", "reference_to"]
 
@@ -37,7 +38,7 @@ def blocks_of(
 
 def reference_to(assembled: Event) -> dict[str, Any]:
     """What the evidence of a request says of its `request/assembly`: where it is, and no word of it."""
-    return {ASSEMBLED: {"seq": assembled.seq, "hash": _hash(assembled), "version": 1}}
+    return {ASSEMBLED: {"seq": assembled.seq, "hash": json_hash(assembled.data), "version": 1}}
 
 
 def assembled_of(events: Sequence[Event], evidence: Mapping[str, Any]) -> Event | None:
@@ -47,7 +48,7 @@ def assembled_of(events: Sequence[Event], evidence: Mapping[str, Any]) -> Event 
     if reference is None or not 0 <= reference["seq"] < len(events):
         return None
     event = events[reference["seq"]]
-    return event if event.type == ASSEMBLY and _hash(event) == reference["hash"] else None
+    return event if event.type == ASSEMBLY and json_hash(event.data) == reference["hash"] else None
 
 
 def only_assembled(assembled: Event) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def only_assembled(assembled: Event) -> dict[str, Any]:
     return {
         "version": 1,
         "cut": assembled.seq,
-        "messagesHash": digest(canonical(assembled.data["messages"])).hex(),
+        "messagesHash": json_hash(assembled.data["messages"]),
         "strategy": strategy,
         "sources": [],
         **reference_to(assembled),
@@ -69,10 +70,6 @@ def config_before(events: Sequence[Event], seq: int) -> Mapping[str, Any]:
     """The call configuration that held at a place of the log, by recorded names."""
     header = next((event for event in reversed(events[:seq]) if event.type == "request/header"), None)
     return header.data["header"]["config"] if header is not None else {}
-
-
-def _hash(event: Event) -> str:
-    return digest(canonical(event.data)).hex()
 
 
 class _Reading:
@@ -112,15 +109,15 @@ class _Reading:
 
     def _official(self, text: str) -> list[PreviewBlock]:
         """The program's own sections, where the record says which there are and they are all of it."""
-        units = text.encode("utf-16-le", "surrogatepass")
+        units = Units(text)
         blocks: list[PreviewBlock] = []
         at = 0
         for section in self._sections:
-            end = at + 2 * section["utf16Units"]
-            said = units[at:end].decode("utf-16-le", "surrogatepass")
+            end = at + section["utf16Units"]
+            said = units.cut(at, end)
             label, module = labelled_part(Part(section["name"], said))
             blocks.append(_plain(label, said, module))
-            at = end + 2 * len(_JOINT)
+            at = end + len(_JOINT)
         whole = _JOINT.join(block.text for block in blocks) == text
         return blocks if whole else [_plain(_OFFICIAL, text, _OFFICIAL)]
 

@@ -11,20 +11,18 @@ from typing import Any, Final
 
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import ASSEMBLER_KIND
-from engine.codec import canonical, digest
-from engine.session import Event, Message, estimate_tokens, message_text, message_tokens, thaw
+from engine.codec import json_hash, text_hash
+from engine.session import Event, Message, estimate_tokens, message_text, message_tokens
 from engine.strategies.projected import blocks_of
 from engine.strategies.shown import PreviewBlock, PreviewMessage
+from engine.strategies.units import Units
 
 __all__ = [
     "CALLED",
     "VERSION",
-    "json_hash",
     "known_sources",
     "said_in_turn",
     "shown_messages",
-    "text_hash",
-    "utf16",
 ]
 
 CALLED: Final = "tool-call"
@@ -32,21 +30,6 @@ CALLED: Final = "tool-call"
 
 VERSION: Final = 1
 """The version of the evidence that is understood here."""
-
-
-def json_hash(value: Sequence[Any]) -> str:
-    """SHA-256 of messages, or of the content of one, in hex."""
-    return digest(canonical([thaw(item) for item in value])).hex()
-
-
-def text_hash(text: str) -> str:
-    """SHA-256 of a text, in hex."""
-    return digest(text.encode("utf-8", "surrogatepass")).hex()
-
-
-def utf16(text: str) -> int:
-    """How many UTF-16 units a text has: what the places of sources are counted in."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def known_sources(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -97,13 +80,13 @@ def _proven(
     message: Message, text: str, sources: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
     """The sources whose words are where they say; of those that overlap, none."""
-    units = text.encode("utf-16-le", "surrogatepass")
+    units = Units(text)
     content = json_hash(message["content"]) if sources else ""
     ranges = []
     for source in sources:
         reference = source["reference"]
         start, end = reference["startUtf16"], reference["endUtf16"]
-        words = units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
+        words = units.cut(start, end)
         if reference["messageHash"] == content and text_hash(words) == source["hash"] and end > start:
             ranges.append((start, end, source))
     ranges.sort(key=lambda found: found[:2])
@@ -116,15 +99,12 @@ def _proven(
 def _with_gaps(
     message: Message, text: str, held: Sequence[tuple[int, int, Mapping[str, Any]]]
 ) -> Iterator[PreviewBlock]:
-    units = text.encode("utf-16-le", "surrogatepass")
+    units = Units(text)
     source = message["source"]
     at = 0
 
-    def words(start: int, end: int) -> str:
-        return units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
-
     def gap(end: int) -> Iterator[PreviewBlock]:
-        said = words(at, end)
+        said = units.cut(at, end)
         if held and not said.strip():
             return
         if message["role"] == "system" or source.get("kind") == ASSEMBLER_KIND:
@@ -139,14 +119,13 @@ def _with_gaps(
     for start, end, found in held:
         if start > at:
             yield from gap(start)
-        said = words(start, end)
+        said = units.cut(start, end)
         yield PreviewBlock(
             found["name"], said, estimate_tokens(said), module=found["module"], node_id=found["id"]
         )
         at = end
-    total = len(units) // 2
-    if at < total or (not held and (text or not any(_calls(message)))):
-        yield from gap(total)
+    if at < len(units) or (not held and (text or not any(_calls(message)))):
+        yield from gap(len(units))
 
 
 def _calls(message: Message) -> Iterator[PreviewBlock]:

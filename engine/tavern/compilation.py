@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from engine.codec import canonical, digest
+from engine.codec import json_hash, text_hash
 from engine.library import Selection
 from engine.lore import ActivationContext, ActiveEntry, BookOrder
 from engine.resources import Diagnostic, PromptMode
@@ -158,16 +158,16 @@ class Compilation:
 
     def _fingerprint(self) -> str:
         said = {
-            "sections": [[part.name, _hash(part.text)] for part in self.sections],
+            "sections": [[part.name, text_hash(part.text)] for part in self.sections],
             "sources": [
-                [source.kind, source.field, source.resource_id, _hash(source.text)]
+                [source.kind, source.field, source.resource_id, text_hash(source.text)]
                 for source in self.assembly_input.sources
             ],
             "callConfig": _config(self.call_config),
             "systemPromptMode": self.system_prompt_mode,
             "resources": [[use.kind, use.id, use.revision] for use in self.resources],
         }
-        return digest(canonical(said)).hex()
+        return json_hash(said)
 
 
 def _budget(profile: Profile) -> Mapping[str, int]:
@@ -189,10 +189,6 @@ def _config(parameters: CallParameters) -> dict[str, Any]:
         "stop": list(parameters.stop) if parameters.stop else None,
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _hash(text: str) -> str:
-    return digest(text.encode()).hex()
 
 
 def resource_uses(
