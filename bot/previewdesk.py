@@ -7,28 +7,18 @@ from collections.abc import Mapping
 import discord
 
 from bot.press import Handler
-from bot.privacy import private_at, redacted, with_evidence
+from bot.privacy import sees_all, veiled
 from bot.promptpanel import prompt_panel
 from bot.sentdesk import sent_panel
-from bot.stories import Stories, check_owner, library_owner
+from bot.stories import Stories, library_owner
 from bot.strategy.panel import strategy_name
 from engine.assembler import AssemblyStore, KeptStrategy, Strategy
-from engine.errors import InputError, PlayError
+from engine.errors import InputError
 from engine.host import Engine
 from engine.play import Playthrough
 from engine.strategies import APPLIED, Preview
 
-__all__ = ["PreviewDesk", "led_story"]
-
-
-async def led_story(interaction: discord.Interaction, stories: Stories) -> Playthrough:
-    """The story here, for whoever began it and for moderators. Raises PlayError PLAY_NONE_HERE,
-    PLAY_OWNER_ONLY."""
-    if interaction.channel_id is None:
-        raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
-    play = await stories.here(interaction.channel_id)
-    check_owner(interaction, play)
-    return play
+__all__ = ["PreviewDesk"]
 
 
 class PreviewDesk:
@@ -49,7 +39,7 @@ class PreviewDesk:
 
     async def show(self, interaction: discord.Interaction, kept: KeptStrategy | None = None) -> None:
         """With a strategy of the library, or with what the story uses; the interaction was deferred."""
-        play, locale = await led_story(interaction, self._stories), str(interaction.locale)
+        play, locale = await self._stories.led_here(interaction), str(interaction.locale)
         if kept is not None:
             preview = await self._engine.preview(play.id, strategy=kept.strategy)
             await self._send(interaction, play, preview, strategy_name(kept, locale), kept.id)
@@ -63,7 +53,7 @@ class PreviewDesk:
         self, interaction: discord.Interaction, strategy: Strategy, name: str, strategy_id: str
     ) -> None:
         """With a strategy that need not be saved. `name` is fit for Markdown."""
-        play = await led_story(interaction, self._stories)
+        play = await self._stories.led_here(interaction)
         preview = await self._engine.preview(play.id, strategy=strategy)
         await self._send(interaction, play, preview, name, strategy_id)
 
@@ -75,7 +65,7 @@ class PreviewDesk:
     async def _sent(self, interaction: discord.Interaction) -> None:
         """What was sent for the newest answer, as the story's log proves it."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await led_story(interaction, self._stories)
+        play = await self._stories.led_here(interaction)
         sent = await self._engine.actual_request(play.id)
         if sent is None:
             raise InputError("Nothing was sent yet.", code="PROMPT_NONE_SENT")
@@ -85,7 +75,7 @@ class PreviewDesk:
     async def _compared(self, interaction: discord.Interaction) -> None:
         """What SillyTavern would send for the same story."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await led_story(interaction, self._stories)
+        play = await self._stories.led_here(interaction)
         await self._send(interaction, play, await self._engine.as_sillytavern(play.id), "", "", compared=True)
 
     async def _send(
@@ -99,12 +89,9 @@ class PreviewDesk:
         compared: bool = False,
     ) -> None:
         locale = str(interaction.locale)
-        if str(interaction.user.id) != play.created_by:
+        if not sees_all(interaction, play):
             # what a strategy put into the conversation stands there as it was, whatever personas say now
             said = await self._engine.requests.private(play.head.session_id)
-            private = with_evidence(await private_at(self._engine, play, interaction.user.id), said)
-            if private is None:
-                raise InputError("Only whoever began the story sees it.", code="PROMPT_STARTER_ONLY")
-            preview = redacted(preview, private, locale)
+            preview = await veiled(self._engine, interaction, play, preview, said)
         view, file = prompt_panel(preview, name, again, locale, compared=compared)
         await interaction.followup.send(view=view, file=file, ephemeral=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import discord
+
 from bot.i18n import t
+from engine.errors import InputError
 from engine.host import Engine
 from engine.play import Playthrough
 from engine.strategies import (
@@ -16,7 +19,7 @@ from engine.strategies import (
     telling,
 )
 
-__all__ = ["Private", "private_at", "redacted", "with_evidence"]
+__all__ = ["Private", "private_at", "redacted", "sees_all", "veiled", "with_evidence"]
 
 _ABOUT = "\nAbout "  # how the list of who is at the table goes on to what they are like
 
@@ -27,6 +30,28 @@ class Private:
 
     others: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+
+
+def sees_all(interaction: discord.Interaction, play: Playthrough) -> bool:
+    """Whether nothing of a story is private to somebody: to whoever began it."""
+    return str(interaction.user.id) == play.created_by
+
+
+async def veiled(
+    engine: Engine,
+    interaction: discord.Interaction,
+    play: Playthrough,
+    preview: Preview,
+    said: Mapping[str, frozenset[str]] | None,
+) -> Preview:
+    """A prompt fit for the eyes of somebody who does not see all; `said` as `with_evidence` takes it.
+
+    Raises InputError PROMPT_STARTER_ONLY where nobody knows which words are somebody's persona.
+    """
+    private = with_evidence(await private_at(engine, play, interaction.user.id), said)
+    if private is None:
+        raise InputError("Only whoever began the story sees it.", code="PROMPT_STARTER_ONLY")
+    return redacted(preview, private, str(interaction.locale))
 
 
 async def private_at(engine: Engine, play: Playthrough, reader: int) -> Private:

@@ -13,7 +13,7 @@ from bot.answerpanel import MORE, SHOW, more_panel
 from bot.moves import Moves
 from bot.outbox import Outbox
 from bot.press import Handler, chosen
-from bot.privacy import private_at, redacted, with_evidence
+from bot.privacy import sees_all, veiled
 from bot.promptpanel import STEP_CHOSEN, Sent, as_preview, prompt_panel
 from bot.sheet import Layout
 from bot.stage import ANSWER
@@ -56,17 +56,13 @@ async def sent_panel(
     if sent.reason is not None:
         raise InputError("The log does not say what was sent.", code=MISSING[sent.reason])
     locale, preview = str(interaction.locale), as_preview(sent)
-    veiled = str(interaction.user.id) != play.created_by
-    if veiled:
-        private = with_evidence(await private_at(engine, play, interaction.user.id), sent.private)
-        if private is None:
-            raise InputError("Only whoever began the story sees it.", code="PROMPT_STARTER_ONLY")
-        shown = redacted(preview, private, locale)
-        veiled, preview = shown != preview, shown
+    shown = preview
+    if not sees_all(interaction, play):
+        shown = await veiled(engine, interaction, play, preview, sent.private)
     used = sent.strategy or {}
     name = known_name(str(used.get("id", "")), str(used.get("name", "")), locale) if used else ""
-    facts = Sent(sent.time, answer, sent.steps, sent.step, leads(interaction, play), veiled)
-    return prompt_panel(preview, name, "", locale, sent=facts)
+    facts = Sent(sent.time, answer, sent.steps, sent.step, leads(interaction, play), shown != preview)
+    return prompt_panel(shown, name, "", locale, sent=facts)
 
 
 class SentDesk:
@@ -121,7 +117,7 @@ class SentDesk:
     async def _more(self, interaction: discord.Interaction, play_id: str, node_id: str, variant: str) -> None:
         """⋯: what else can be done with the newest answer."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self._here(interaction, play_id)
+        play = await self._stories.here(interaction.channel_id, play_id)
         await self._engine.plays.variant(play_id, node_id, variant)
         node = (await self._engine.plays.timeline(play_id)).node(node_id)
         assert node is not None  # nodes are never deleted, and this one has a variant
@@ -160,13 +156,6 @@ class SentDesk:
         return await sent_panel(self._engine, interaction, play, sent, answer)
 
     async def _allowed(self, interaction: discord.Interaction, play_id: str | None = None) -> Playthrough:
-        play = await self._here(interaction, play_id)
+        play = await self._stories.here(interaction.channel_id, play_id)
         await self._rules.check_prompts(interaction, play)
-        return play
-
-    async def _here(self, interaction: discord.Interaction, play_id: str | None = None) -> Playthrough:
-        """The story of the channel, where whoever presses has their rights; it has to be the one meant."""
-        play = await self._stories.here(interaction.channel_id or 0)
-        if play_id not in (None, play.id):
-            raise PlayError("That story is not played here.", code="PLAY_NONE_HERE")
         return play

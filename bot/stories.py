@@ -144,12 +144,20 @@ class Stories:
         await self._engine.plays.end(play.id)
         return play
 
-    async def here(self, channel_id: int) -> Playthrough:
-        """The story of a channel. Raises PlayError PLAY_NONE_HERE."""
-        binding = self._bindings.of_channel(channel_id)
+    async def here(self, channel_id: int | None, meant: str | None = None) -> Playthrough:
+        """The story of a channel; where one is `meant` it has to be that. Raises PlayError PLAY_NONE_HERE."""
+        binding = self._bindings.of_channel(channel_id or 0)
         if binding is None:
             raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
+        if meant not in (None, binding.play_id):
+            raise PlayError("That story is not played here.", code="PLAY_NONE_HERE")
         return await self._engine.plays.get(binding.play_id)
+
+    async def led_here(self, interaction: discord.Interaction, meant: str | None = None) -> Playthrough:
+        """The same, for whoever began it and for moderators. Raises also PlayError PLAY_OWNER_ONLY."""
+        play = await self.here(interaction.channel_id, meant)
+        check_owner(interaction, play)
+        return play
 
     async def channel_gone(self, channel_id: int) -> None:
         """The thread or channel was deleted: nothing can be shown there; the story itself is kept.

@@ -26,9 +26,9 @@ from bot.personapanel import (
 )
 from bot.press import Handler, PressCog, button, row
 from bot.sheet import DANGER
-from bot.stories import check_owner, library_owner
+from bot.stories import library_owner
 from bot.uploads import read_upload, refusal
-from engine.errors import PlayError, ResourceError
+from engine.errors import ResourceError
 from engine.library import StoredPersona
 from engine.library.shelf import fold
 from engine.play import Playthrough
@@ -256,7 +256,7 @@ class Personas(
     )
     async def unbind(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self._story(interaction)
+        play = await self.bot.stories.led_here(interaction)
         bound = (await self.bot.engine.plays.selection(play.id)).persona_id is not None
         if bound:
             await self._name_user(play, None)
@@ -385,21 +385,13 @@ class Personas(
         await interaction.followup.send(text, view=view, ephemeral=True)
 
     async def _bind(self, interaction: discord.Interaction, stored: StoredPersona) -> None:
-        play = await self._story(interaction)
+        play = await self.bot.stories.led_here(interaction)
         await self._name_user(play, stored.id)
         lines = [t(interaction.locale, "persona.bound", name=plain(stored.persona.name, NAME))]
         remark = await self.desk.remark(interaction, stored.persona.name)
         if remark is not None:
             lines.append(remark)
         await interaction.followup.send("\n".join(lines), ephemeral=True)
-
-    async def _story(self, interaction: discord.Interaction) -> Playthrough:
-        """The story here, for whoever may change it. Raises PlayError PLAY_NONE_HERE, PLAY_OWNER_ONLY."""
-        if interaction.channel_id is None:
-            raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
-        play = await self.bot.stories.here(interaction.channel_id)
-        check_owner(interaction, play)
-        return play
 
     async def _name_user(self, play: Playthrough, persona_id: str | None) -> None:
         plays = self.bot.engine.plays

@@ -84,7 +84,7 @@ class Play(
     )
     async def info(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self.bot.stories.here(_channel_id(interaction))
+        play = await self.bot.stories.here(interaction.channel_id)
         text = await self._info(play, str(interaction.locale))
         await interaction.followup.send(text, ephemeral=True)
 
@@ -93,8 +93,7 @@ class Play(
     )
     async def summarize(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self.bot.stories.here(_channel_id(interaction))
-        check_owner(interaction, play)
+        play = await self.bot.stories.led_here(interaction)
         locale = interaction.locale
         # A model may take a minute over it; whoever waits sees that, and can stop it.
         await interaction.edit_original_response(
@@ -121,8 +120,7 @@ class Play(
     )
     async def end(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self.bot.stories.here(_channel_id(interaction))
-        check_owner(interaction, play)
+        play = await self.bot.stories.led_here(interaction)
         await interaction.followup.send(
             t(interaction.locale, "play.end_confirm", title=plain(play.title, _NAME)),
             view=rows.confirm_row("end-yes", (play.id,), str(interaction.locale)),

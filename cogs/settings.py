@@ -46,10 +46,7 @@ class StorySettings(
     )
     async def tools(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        if interaction.channel_id is None:
-            raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
-        play = await self.bot.stories.here(interaction.channel_id)
-        check_owner(interaction, play)
+        play = await self.bot.stories.led_here(interaction)
         if play.ended_at is not None:
             raise PlayError("This story has ended.", code="PLAY_ENDED")
         await interaction.followup.send(view=await self._tools_panel(interaction, play), ephemeral=True)
@@ -60,7 +57,7 @@ class StorySettings(
     )
     async def prompts(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self._led(interaction)
+        play = await self.bot.stories.led_here(interaction)
         to_all = await self.rules.prompts_for_all(play.id)
         await interaction.followup.send(
             view=prompts_panel(play, to_all, str(interaction.locale)), ephemeral=True
@@ -78,19 +75,11 @@ class StorySettings(
 
     async def _prompts_set(self, interaction: discord.Interaction, play_id: str, to_all: str) -> None:
         await interaction.response.defer()
-        play = await self._led(interaction, play_id)
+        play = await self.bot.stories.led_here(interaction, play_id)
         await self.rules.show_prompts(play_id, to_all == "1")
         await interaction.edit_original_response(
             view=prompts_panel(play, to_all == "1", str(interaction.locale))
         )
-
-    async def _led(self, interaction: discord.Interaction, play_id: str | None = None) -> Playthrough:
-        """The story here, which has to be the one meant, for whoever leads it."""
-        play = await self.bot.stories.here(interaction.channel_id or 0)
-        if play_id not in (None, play.id):
-            raise PlayError("That story is not played here.", code="PLAY_NONE_HERE")
-        check_owner(interaction, play)
-        return play
 
     async def _tools_chosen(self, interaction: discord.Interaction, play_id: str) -> None:
         await interaction.response.defer()

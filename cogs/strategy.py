@@ -14,7 +14,7 @@ from bot.client import Inglenook
 from bot.handout import hand_out
 from bot.i18n import label, t
 from bot.press import Handler, PressCog, button, row
-from bot.previewdesk import PreviewDesk, led_story
+from bot.previewdesk import PreviewDesk
 from bot.sheet import DANGER
 from bot.stories import library_owner
 from bot.strategy.desk import StrategyDesk
@@ -120,7 +120,7 @@ class StrategyCog(
     )
     async def off(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await led_story(interaction, self.bot.stories)
+        play = await self.bot.stories.led_here(interaction)
         await self.bot.engine.plays.use_strategy(play.id, None)
         await interaction.followup.send(t(interaction.locale, "strategy.none_now"), ephemeral=True)
 
@@ -270,7 +270,7 @@ class StrategyCog(
 
     async def _use(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> None:
         """Let the story here use it; with a token only the version that somebody looked at."""
-        play = await led_story(interaction, self.bot.stories)
+        play = await self.bot.stories.led_here(interaction)
         kept = _looked_at(await self.store.get(library_owner(interaction), strategy_id), token)
         expected = kept.strategy.revision if token else None
         try:

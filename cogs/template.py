@@ -19,7 +19,7 @@ from bot.own import TemplateOption, template_meant
 from bot.press import Handler, PressCog, button, row
 from bot.rights import check_sets_channel
 from bot.sheet import DANGER, PRIMARY
-from bot.stories import check_owner, library_owner
+from bot.stories import library_owner
 from bot.templatepanel import TemplateView, missing_lines, template_line, template_panel
 from bot.uploads import read_upload, refusal
 from bot.venues import base_channel, server
@@ -93,7 +93,7 @@ class Templates(
     @app_commands.describe(name=label("commands.template.save.options.name.description"))
     async def save(self, interaction: discord.Interaction, name: app_commands.Range[str, 1, _NAME]) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        play = await self._story(interaction)
+        play = await self.bot.stories.here(interaction.channel_id)
         selection, left_out = await self._kept(play, str(interaction.user.id))
         made = await self.templates.create(play.owner, name, selection, str(interaction.user.id))
         note = t(interaction.locale, "template.saved")
@@ -151,7 +151,9 @@ class Templates(
         selection = None
         if renew:
             # A persona in a template is its maker's own, whoever renews it.
-            selection, _ = await self._kept(await self._story(interaction), found.created_by)
+            selection, _ = await self._kept(
+                await self.bot.stories.here(interaction.channel_id), found.created_by
+            )
         elif name is None:
             raise InputError("A name or the story here is needed.", code="TEMPLATE_NOTHING_TO_CHANGE")
         await self.templates.change(found.owner, found.id, name=name, selection=selection)
@@ -233,7 +235,7 @@ class Templates(
     async def _apply_rest(self, interaction: discord.Interaction, template_id: str) -> None:
         """Everything but the character, which was said to be another one's."""
         await interaction.response.defer()
-        play = await self._own_story(interaction)
+        play = await self.bot.stories.led_here(interaction)
         template = await self.templates.usable(play.owner, template_id)
         await self._use(interaction, play, template_id, replace(template, card_id=None), replacing=True)
 
@@ -304,16 +306,6 @@ class Templates(
             raise InputError("Only whoever saved it may do that.", code="IMPORTER_ONLY")
         return template
 
-    async def _story(self, interaction: discord.Interaction) -> Playthrough:
-        if interaction.channel_id is None:
-            raise PlayError("No story is being played here.", code="PLAY_NONE_HERE")
-        return await self.bot.stories.here(interaction.channel_id)
-
-    async def _own_story(self, interaction: discord.Interaction) -> Playthrough:
-        play = await self._story(interaction)
-        check_owner(interaction, play)
-        return play
-
     async def _kept(self, play: Playthrough, user_id: str) -> tuple[Selection, bool]:
         """What the story uses, and whether a persona of somebody else was left out of it."""
         selection = await self.bot.engine.plays.selection(play.id)
@@ -327,7 +319,7 @@ class Templates(
         return replace(selection, persona_id=None), True
 
     async def _apply(self, interaction: discord.Interaction, template_id: str) -> None:
-        play = await self._own_story(interaction)
+        play = await self.bot.stories.led_here(interaction)
         preview = await self.templates.preview(play.owner, template_id)
         locale = str(interaction.locale)
         name = plain(preview.template.name, _NAME)
