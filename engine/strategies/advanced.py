@@ -30,7 +30,7 @@ from engine.cancel import CancelToken
 from engine.session import Event, Message, Session, message_text, system_message
 from engine.strategies.assets import amended, assets_of
 from engine.strategies.units import utf16
-from engine.tavern import Compilation, ScriptRunner, greeting_text
+from engine.tavern import Compilation, ScriptRunner
 
 __all__ = [
     "SECTIONS",
@@ -116,7 +116,9 @@ class Projector:
 
         Raises Cancelled, AssemblyError as `deliver_advanced` and `apply_history_policy` do.
         """
-        greeting, native = _greeting(made), conversation.messages
+        # the greeting is how the story began, until the model has answered
+        greeting = made.greeting if made.request.first_turn else ""
+        native = conversation.messages
         if self._scripts is not None:
             native, greeting = await self._scripts.for_prompt(session, native, greeting)
             token.check()
@@ -185,14 +187,6 @@ def recorded_of(session: Session) -> Recorded:
     """What the newest such request left for the next one."""
     event = newest_record(session)
     return read_metadata(None if event is None else event.data["metadata"])
-
-
-def _greeting(made: Compilation) -> str:
-    """The greeting as people have read it, until the model has answered."""
-    request = made.request
-    if not request.first_turn or request.card is None:
-        return ""
-    return greeting_text(request.card, request.greeting_index, made.profile.user, seed=request.seed)
 
 
 def _old(session: Session, conversation: Conversation) -> Mapping[str, int]:

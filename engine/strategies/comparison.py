@@ -22,7 +22,6 @@ from engine.tavern import (
     PresetParameters,
     ProfileLoader,
     ScriptRunner,
-    greeting_text,
 )
 from engine.tavern.as_sillytavern import AUTHORS_NOTE, DEPTH_LORE, DEPTH_PROMPT, as_sillytavern
 from engine.tavern.conversation import conversation
@@ -102,14 +101,8 @@ class Comparisons:
     ) -> tuple[Sequence[Message], str]:
         """All that people saw, and the greeting, as regex scripts make them for the prompt."""
         talk = conversation(session, claimed)
-        request = made.request
-        greeting = ""
-        if request.card is not None:
-            greeting = greeting_text(
-                request.card, request.greeting_index, made.profile.user, seed=request.seed
-            )
         said = [*(message for message, _ in talk.said), *talk.claimed]
-        return await self._scripts.for_prompt(session, said, greeting)
+        return await self._scripts.for_prompt(session, said, made.greeting)
 
 
 def _shown(message: PromptMessage, made: Compilation, fresh: set[int]) -> PreviewMessage:

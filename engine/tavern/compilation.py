@@ -18,6 +18,7 @@ from engine.resources import Diagnostic, PromptMode
 from engine.tavern.assembly_input import AssemblyInput
 from engine.tavern.books import own_book
 from engine.tavern.profile import CallParameters, Profile, ProfileRequest, Section, UserInjection
+from engine.tavern.texts import greeting_text
 
 __all__ = ["PART", "SECTION", "Compilation", "NamedSection", "ResourceUse", "resource_uses"]
 
@@ -107,6 +108,14 @@ class Compilation:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return self.profile.diagnostics
+
+    @property
+    def greeting(self) -> str:
+        """The chosen greeting as people have read it; empty when there is none."""
+        request = self.request
+        if request.card is None:
+            return ""
+        return greeting_text(request.card, request.greeting_index, self.profile.user, seed=request.seed)
 
     @property
     def user_injection(self) -> UserInjection:
