@@ -67,17 +67,10 @@ async def test_the_world_book_is_moved_behind_the_history(
     tried = newest(ana, "your changes, not saved")
     await expect(tried).to_contain_text(f"World books / Fog: {FOG}")
     await shot(ana, shots, f"strategy-preview-{width}")
-    await editor.get_by_role("button", name="Save", exact=True).click()
-    saved = newest(ana, "Your copy is kept.")
-    await saved.get_by_role("button", name="Apply here", exact=True).click()
-    await newest(ana, "this story uses the strategy Preset's slots first – copy").wait_for()
+    await applied(ana, editor)
 
     # and after a turn the entry stands where she put it: behind what was said before
-    await say(ana, "Is there soup left?")
-    await answer_to(ana, "Is there soup left?")
-    await command(ana, "strategy preview")
-    await run(ana)
-    sent = newest(ana, "What the model would be sent")
+    sent = await previewed_after_a_turn(ana)
     await expect(sent).to_contain_text("Is there soup left?")
     if shots is not None:
         await sent.screenshot(path=shots / f"strategy-sent-{width}.png")
@@ -85,14 +78,37 @@ async def test_the_world_book_is_moved_behind_the_history(
     assert text.index("I come in with the storm.") < text.index(FOG[:30])
 
     # and in what the model got for it
-    await sent.get_by_role("button", name="Sent last", exact=True).click()
-    got = newest(ana, "What the model was sent")
-    await expect(got).to_contain_text(FOG[:30])
+    got = await sent_last(ana, sent)
     if shots is not None:
         await got.screenshot(path=shots / f"strategy-got-{width}.png")
     text = await got.inner_text()
     assert text.index("I come in with the storm.") < text.index(FOG[:30])
     assert text.index(FOG[:30]) < text.index("Is there soup left?")
+
+
+async def applied(page: Page, editor: Locator) -> None:
+    """Save what was changed of a built-in strategy, and let the story here use the copy."""
+    await editor.get_by_role("button", name="Save", exact=True).click()
+    saved = newest(page, "Your copy is kept.")
+    await saved.get_by_role("button", name="Apply here", exact=True).click()
+    await newest(page, "this story uses the strategy Preset's slots first – copy").wait_for()
+
+
+async def previewed_after_a_turn(page: Page) -> Locator:
+    """Play a turn, and look at what would be sent next."""
+    await say(page, "Is there soup left?")
+    await answer_to(page, "Is there soup left?")
+    await command(page, "strategy preview")
+    await run(page)
+    return newest(page, "What the model would be sent")
+
+
+async def sent_last(page: Page, preview: Locator) -> Locator:
+    """The request that brought the newest answer, with the fog in it."""
+    await preview.get_by_role("button", name="Sent last", exact=True).click()
+    got = newest(page, "What the model was sent")
+    await expect(got).to_contain_text(FOG[:30])
+    return got
 
 
 async def pick(page: Page, panel: Locator, menu: str, *options: str) -> None:
@@ -214,17 +230,8 @@ async def test_a_part_gets_a_place_of_its_own_and_the_whole_is_set(
     # then it is saved and applied, and the lore stands where she put it
     await expect(editor).to_contain_text("1 part placed by you")
     await seen(ana, editor, shots, f"editor-changed-{width}")
-    await editor.get_by_role("button", name="Save", exact=True).click()
-    saved = newest(ana, "Your copy is kept.")
-    await saved.get_by_role("button", name="Apply here", exact=True).click()
-    await newest(ana, "this story uses the strategy Preset's slots first – copy").wait_for()
-    await say(ana, "Is there soup left?")
-    await answer_to(ana, "Is there soup left?")
-    await command(ana, "strategy preview")
-    await run(ana)
-    sent = newest(ana, "What the model would be sent")
-    await sent.get_by_role("button", name="Sent last", exact=True).click()
-    got = newest(ana, "What the model was sent")
-    await expect(got).to_contain_text(FOG[:30])
+    await applied(ana, editor)
+    sent = await previewed_after_a_turn(ana)
+    got = await sent_last(ana, sent)
     text = await got.inner_text()
     assert text.index("I come in with the storm.") < text.index(FOG[:30]) < text.index("Is there soup left?")

@@ -573,6 +573,14 @@ async def test_what_was_sent_is_read_from_the_log(scene: Scene) -> None:
     assert labels_of(sent.message) == ["Next request"]
 
 
+async def binds_preset(who: Human, story: Story, prompts: list[dict[str, Any]]) -> None:
+    """Let a story use a preset of these prompts, in this order and all on."""
+    listed = [{"identifier": prompt["identifier"], "enabled": True} for prompt in prompts]
+    preset = {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": listed}]}
+    await who.slash(story.thread, "preset import", file=Upload("P.json", json.dumps(preset).encode()))
+    await who.slash(story.thread, "preset bind", preset="P")
+
+
 async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: Scene) -> None:
     # given Ana's story with a preset that tells her persona, and Chen at the table with one of their own
     story = await scene.open_story()
@@ -587,12 +595,7 @@ async def test_players_do_not_see_it_and_moderators_not_what_is_private(scene: S
         {"identifier": "personaDescription", "marker": True},
         {"identifier": "chatHistory", "marker": True},
     ]
-    order = [
-        {"character_id": 100001, "order": [{"identifier": p["identifier"], "enabled": True} for p in prompts]}
-    ]
-    file = Upload("P.json", json.dumps({"prompts": prompts, "prompt_order": order}).encode())
-    await ana.slash(story.thread, "preset import", file=file)
-    await ana.slash(story.thread, "preset bind", preset="P")
+    await binds_preset(ana, story, prompts)
     await story.exchange("Ana", "Hello.", "Welcome.")
     await story.exchange("Chen", "Hello.", "Welcome again.")
 
@@ -637,12 +640,7 @@ async def test_what_a_persona_said_earlier_is_left_out_of_a_preview_too(scene: S
         {"identifier": "chatHistory", "marker": True},
         {"identifier": "late", "role": "system", "content": "Mind this: {{persona}}"},
     ]
-    order = [
-        {"character_id": 100001, "order": [{"identifier": p["identifier"], "enabled": True} for p in prompts]}
-    ]
-    file = Upload("P.json", json.dumps({"prompts": prompts, "prompt_order": order}).encode())
-    await ana.slash(story.thread, "preset import", file=file)
-    await ana.slash(story.thread, "preset bind", preset="P")
+    await binds_preset(ana, story, prompts)
     await story.exchange("Ana", "Hello.", "Welcome.")
 
     # when her persona says something else
