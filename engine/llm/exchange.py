@@ -25,6 +25,21 @@ ERROR_BODY_SECONDS = 10.0
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-amzn-requestid", "cf-ray")
 
 
+class _Sent:
+    """What httpcore tells of a request on its way (its `trace` extension): by which kind of connection."""
+
+    def __init__(self) -> None:
+        self._connected = self._begun = False
+
+    @property
+    def on_a_kept_connection(self) -> bool:
+        return self._begun and not self._connected
+
+    async def trace(self, name: str, _info: object) -> None:
+        self._connected |= name == "connection.connect_tcp.started"
+        self._begun |= name == "http11.send_request_headers.started"
+
+
 class Exchange:
     """`open`, then `read` until None, then always `aclose`. For one task."""
 
@@ -101,8 +116,17 @@ class Exchange:
 
     async def _send(self, within_s: float) -> None:
         async with asyncio.timeout(within_s):
+            sent = _Sent()
+            self._request.extensions["trace"] = sent.trace
             # Kept here and not returned: a response that arrives together with a stop must be closed too.
-            self._response = await self._client.send(self._request, stream=True)
+            try:
+                self._response = await self._client.send(self._request, stream=True)
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                if not sent.on_a_kept_connection:
+                    raise
+                # Between two calls a server may close a connection that we still hold for open (llama.cpp
+                # does so after each stream, whatever its headers promise). It is no failure of this call.
+                self._response = await self._client.send(self._request, stream=True)
 
     async def _close_on_cancel(self, response: httpx.Response) -> None:
         await self._token.wait()
