@@ -62,7 +62,8 @@ async def too_long(call: Call) -> None:
         (down, "The model's server has a problem.", 2),
         # all but the first ask for a summary, of all, of half and of a quarter of it
         (too_long, "The story has grown longer than this model can read.", 4),
-        (cut_at_once, "The line to the model broke.", 2),
+        # the connection was kept from the call before, so its end alone is no failure
+        (cut_at_once, "The line to the model broke.", 3),
         (garbage, "The line to the model broke.", 2),
         (a_web_page, "The model answered something unreadable.", 1),
         (nothing, "The model had nothing to say.", 2),
