@@ -7,7 +7,7 @@ that commits groups. The SQL and everything above stay.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -162,11 +162,7 @@ class WriterConnection:
             made.append(connect_raw(path, GroupConnection))
             return made[0]
 
-        try:
-            db = await aiosqlite.Connection(connect, _ROWS_PER_FETCH)
-        except sqlite3.Error as error:
-            raise _opening(path, error) from error
-        return cls(db, made[0])
+        return cls(await _connected(path, connect), made[0])
 
     async def run(self, units: Sequence[Unit]) -> Sequence[Outcome]:
         """Commits the units in one durable transaction; one outcome each. Not to be called again
@@ -207,10 +203,7 @@ class Reader:
             raw.execute("PRAGMA query_only = ON")
             return raw
 
-        try:
-            return cls(await aiosqlite.Connection(connect, _ROWS_PER_FETCH))
-        except sqlite3.Error as error:
-            raise _opening(path, error) from error
+        return cls(await _connected(path, connect))
 
     async def fetch(self, text: str, params: Params, *, query: str | None = None) -> list[Row]:
         """All rows. Raises StorageError."""
@@ -224,7 +217,27 @@ class Reader:
         await self._db.close()
 
 
-def _opening(path: Path, error: sqlite3.Error) -> StorageError:
+async def _connected(path: Path, connect: Callable[[], sqlite3.Connection]) -> aiosqlite.Connection:
+    """The connection in a thread of its own. Raises StorageError; that thread is over then."""
+    failures: list[sqlite3.Error | StorageError] = []
+
+    def attempt() -> sqlite3.Connection:
+        try:
+            return connect()
+        except (sqlite3.Error, StorageError) as error:
+            failures.append(error)
+            # aiosqlite only waits for the end of a thread that has something to close; the other
+            # ends some time later, and breaks when the event loop is closed by then.
+            return sqlite3.connect(":memory:")
+
+    db = await aiosqlite.Connection(attempt, _ROWS_PER_FETCH)
+    if failures:
+        await db.close()
+        raise _opening(path, failures[0]) from failures[0]
+    return db
+
+
+def _opening(path: Path, error: sqlite3.Error | StorageError) -> StorageError:
     fault = translate(error)
     fault.data["path"] = str(path)
     return StorageError(f"{fault.message} ({path})", code=fault.error_code, **fault.data)

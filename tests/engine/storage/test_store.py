@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from engine.codec import digest
 from engine.errors import Conflict, HandleClosed, NotFound, StorageError
 from engine.storage import Store, Write, blob_write
+from engine.storage.connector import Reader, WriterConnection
 
 
 def add(name: str, value: int) -> Write:
@@ -376,6 +378,27 @@ async def test_a_path_that_cannot_be_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
         await Store.open(tmp_path / "file" / "inside.db")
     assert caught.value.error_code == "CANNOT_OPEN"
+
+
+@pytest.mark.parametrize("connection", [Reader, WriterConnection])
+def test_a_connection_that_cannot_be_opened_leaves_no_thread_behind(
+    tmp_path: Path,
+    connection: type[Reader] | type[WriterConnection],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def refused() -> None:
+        with pytest.raises(StorageError):
+            await connection.open(tmp_path)
+
+    # given event loops that end at once, as a short command's does: a thread that outlives one breaks
+    broken: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", broken.append)
+    before = set(threading.enumerate())
+    for _ in range(200):  # about one in thirty breaks when nobody waits for it
+        asyncio.run(refused())
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert broken == []
 
 
 async def test_a_second_store_on_the_file_is_refused_and_a_later_one_is_not(database: Path) -> None:
