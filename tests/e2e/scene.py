@@ -95,14 +95,19 @@ class Scene:
         return self.story(opened)
 
     async def waits(self, story: Story, *texts: str) -> None:
-        """Wait until exactly these words wait in the story."""
+        """Wait until exactly these words wait in the story, and are on disk."""
         binding = self.bot.bindings.of_channel(int(story.thread))
         assert binding is not None
         plays = self.bot.engine.plays
 
         async def wait() -> bool:
-            agent = self.bot.engine.agents.get(await plays.current_session(await plays.get(binding.play_id)))
-            return agent is not None and texts == tuple(m["source"]["text"] for m in agent.inbox.next_turn)
+            session_id = await plays.current_session(await plays.get(binding.play_id))
+            agents = self.bot.engine.agents
+            agent = agents.get(session_id)
+            if agent is None or texts != tuple(m["source"]["text"] for m in agent.inbox.next_turn):
+                return False
+            await agents.services.journal.secure(session_id)
+            return True
 
         await until(wait)
 
