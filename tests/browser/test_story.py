@@ -31,7 +31,8 @@ async def sandbox(tmp_path: Path) -> AsyncIterator[str]:
     env = os.environ | {
         "INGLENOOK_SANDBOX__DATA_DIR": str(tmp_path / "sandbox"),
         "INGLENOOK_SANDBOX__PORT": "0",
-        "INGLENOOK_NARRATOR__WORDS_PER_SECOND": "25",
+        # some seconds even for a short answer: a busy machine must see it grow, too
+        "INGLENOOK_NARRATOR__WORDS_PER_SECOND": "8",
         "PYTHONPATH": str(ROOT),
     }
     process = await asyncio.create_subprocess_exec(
