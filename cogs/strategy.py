@@ -11,6 +11,7 @@ from discord.ext import commands
 
 from bot.browse import Browser, Entry, Source, Spot
 from bot.client import Inglenook
+from bot.excerpts import plain
 from bot.handout import hand_out
 from bot.i18n import label, t
 from bot.press import Handler, PressCog, button, row
@@ -24,7 +25,8 @@ from bot.strategy.option import StrategyOption, strategy_meant
 from bot.strategy.outlook import culprit, undone
 from bot.strategy.panel import strategy_line, strategy_name, strategy_panel
 from bot.uploads import read_upload, refusal
-from engine.assembler import DEFAULT_STRATEGY, KeptStrategy, Strategy, strategy_from_bytes
+from engine.assembler import DEFAULT_STRATEGY, Applied, KeptStrategy, Strategy, strategy_from_bytes
+from engine.assembler.editing import change_strategy
 from engine.errors import AssemblyError, Conflict, InputError
 from engine.library.shelf import fold
 
@@ -166,7 +168,10 @@ class StrategyCog(
     ) -> None:
         """What somebody has changed and not saved goes into the copy, and is gone from the draft."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        made = await self.keeper.copy(interaction, await self._meant(interaction, strategy), name)
+        if strategy is None and (lost := await self._lost(interaction)) is not None:
+            made = await self._create(interaction, change_strategy(lost.strategy, name=name))
+        else:
+            made = await self.keeper.copy(interaction, await self._meant(interaction, strategy), name)
         await self.show_strategy(interaction, made.id, t(interaction.locale, "strategy.copied"))
 
     @app_commands.command(
@@ -262,8 +267,26 @@ class StrategyCog(
             applied = await self.bot.engine.plays.strategy(binding.play_id)
             if applied is None:
                 raise InputError("The story uses no strategy.", code="STRATEGY_NONE_HERE")
+            if await self._lost(interaction) is not None:
+                name = plain(applied.strategy.name, _NAME)
+                raise InputError("The story has the only copy.", code="STRATEGY_GONE_HERE", name=name)
             return applied.id
         return DEFAULT_STRATEGY
+
+    async def _lost(self, interaction: discord.Interaction) -> Applied | None:
+        """What the story here goes on with though somebody has deleted it; None where that is not so.
+
+        A story comes by such a one when it goes back to an answer of another time.
+        """
+        binding = self.bot.bindings.of_channel(interaction.channel_id or 0)
+        applied = None if binding is None else await self.bot.engine.plays.strategy(binding.play_id)
+        if applied is None:
+            return None
+        try:
+            await self.store.get(library_owner(interaction), applied.id)
+        except AssemblyError:
+            return applied
+        return None
 
     async def _create(self, interaction: discord.Interaction, strategy: Strategy) -> KeptStrategy:
         return await self.store.create(library_owner(interaction), strategy, str(interaction.user.id))

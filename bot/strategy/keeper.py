@@ -16,7 +16,7 @@ from bot.strategy.outlook import outlook
 from bot.strategy.panel import StrategyView, strategy_name
 from engine.assembler import Definition, KeptStrategy, Strategy
 from engine.assembler.editing import change_strategy
-from engine.errors import InputError
+from engine.errors import AssemblyError, InputError
 from engine.host import Engine
 
 __all__ = ["DraftKeeper"]
@@ -129,9 +129,19 @@ class DraftKeeper:
         )
 
     async def delete(self, interaction: discord.Interaction, kept: KeptStrategy) -> None:
-        """Delete it as it was looked at. What others have changed about it and not saved stays theirs."""
+        """Delete it as it was looked at. What others have changed about it and not saved stays theirs.
+
+        Raises as the store, with InputError STRATEGY_IN_USE_THERE where a channel can be named that uses it.
+        """
         owner = library_owner(interaction)
-        await self._store.delete(owner, kept.id, expected=kept.strategy.revision)
+        try:
+            await self._store.delete(owner, kept.id, expected=kept.strategy.revision)
+        except AssemblyError as error:
+            bindings = [self._bindings.of_play(play_id) for play_id in error.data.get("stories", ())]
+            places = ", ".join(f"<#{binding.channel_id}>" for binding in bindings if binding is not None)
+            if not places:
+                raise
+            raise InputError("Stories use it.", code="STRATEGY_IN_USE_THERE", places=places) from error
         await self._drafts.drop(owner, interaction.user.id, kept.id)
 
     @staticmethod

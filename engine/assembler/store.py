@@ -30,6 +30,8 @@ MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_DOCUMENT: Final = 2 * 1024 * 1024
 """… of one: the reference's limits of its file and of a request's body."""
 
+_TOLD_STORIES: Final = 5  # that still use a strategy: as many as one line can name
+
 
 @dataclass(frozen=True, slots=True)
 class KeptStrategy:
@@ -128,8 +130,8 @@ class AssemblyStore:
     async def delete(self, owner: str, strategy_id: str, *, expected: str | None = None) -> None:
         """Delete one, if its revision is `expected` still (None: whatever it is).
 
-        Raises AssemblyError STRATEGY_READ_ONLY, _NOT_FOUND, or _IN_USE while a session uses it; Conflict
-        STRATEGY_CHANGED.
+        Raises AssemblyError STRATEGY_READ_ONLY, _NOT_FOUND, or _IN_USE while a session uses it, of a story
+        the one where it stands (`stories`: the ids of some); Conflict STRATEGY_CHANGED.
         """
         while True:
             row = await self._own(owner, strategy_id, expected)
@@ -236,7 +238,10 @@ class AssemblyStore:
                 case "strategy_change":
                     raise _full() from None
                 case "strategy_delete":
-                    raise refuse("STRATEGY_IN_USE", "A session uses this strategy.") from None
+                    assert row is not None  # only what is stored is deleted
+                    users = await self._store.fetch("strategy_stories", id=row["id"], limit=_TOLD_STORIES)
+                    told = tuple(user["id"] for user in users)
+                    raise refuse("STRATEGY_IN_USE", "A session uses this strategy.", stories=told) from None
             raise
         return True
 

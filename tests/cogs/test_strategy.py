@@ -477,7 +477,11 @@ async def test_one_that_is_in_use_and_one_of_the_program_are_not_deleted(scene: 
     asked = await ana.slash("general", "strategy delete", strategy="Ours")
     assert asked.text == "Delete the strategy **Ours**?"
     await ana.click(asked.message, "Delete")
-    await told(ana, "A story uses this strategy, so it was not deleted.")
+    await told(
+        ana,
+        f"This strategy is in use, so it was not deleted: <#{story.thread}>. `/strategy apply` or "
+        "`/strategy off` there first.",
+    )
     await ana.slash(story.thread, "strategy off")
     await ana.click(asked.message, "Delete")
     await becomes(ana, asked.message, "The strategy **Ours** is deleted.")
@@ -490,6 +494,51 @@ async def test_one_that_is_in_use_and_one_of_the_program_are_not_deleted(scene: 
     )
     program = await ben.slash("general", "strategy delete", strategy="Roles first")
     assert program.text.startswith("This strategy came with the program and stays as it is.")
+
+
+async def test_what_only_a_story_that_has_ended_used_is_deleted(scene: Scene) -> None:
+    story = await scene.open_story()
+    await kept(scene)
+    ana = scene.human("Ana")
+    await ana.slash(story.thread, "strategy apply", strategy="Ours")
+    asked = await ana.slash(story.thread, "play end")
+    await ana.click(asked.message, "Do it")
+    await story.sees("**Mira** has ended.")
+    asked = await ana.slash("general", "strategy delete", strategy="Ours")
+    await ana.click(asked.message, "Delete")
+    await becomes(ana, asked.message, "The strategy **Ours** is deleted.")
+
+
+async def test_a_deleted_one_that_the_story_comes_back_to_goes_on_and_can_be_brought_back(
+    scene: Scene,
+) -> None:
+    # given a story that was told with one strategy, and has another answer without
+    story = await scene.open_story()
+    await kept(scene)
+    ana = scene.human("Ana")
+    await ana.slash(story.thread, "strategy apply", strategy="Ours")
+    await story.exchange("Ana", "I knock.", "Who is there?")
+    scene.model.will_say("Come in.")
+    await story.press("▶")
+    await story.answered("Come in.", "2/2")
+    await ana.slash(story.thread, "strategy off")
+
+    # when it is deleted, which no answer of another time prevents
+    asked = await ana.slash("general", "strategy delete", strategy="Ours")
+    await ana.click(asked.message, "Delete")
+    await becomes(ana, asked.message, "The strategy **Ours** is deleted.")
+    # and the story goes back to where it was used
+    await story.press("◀")
+    await story.answered("Who is there?", "1/2")
+
+    # then it is used still, and says where it is
+    gone = await ana.slash(story.thread, "strategy show")
+    assert gone.text.startswith("“Ours” was deleted from the library; this story goes on with its own copy.")
+    await story.exchange("Ana", "It is me.", "Then come in.")
+    # and a copy brings it back
+    back = await ana.slash(story.thread, "strategy save-as", name="Ours again")
+    assert back.text.splitlines()[0] == "✓ Your copy is kept. *Apply here* lets a story use it."
+    assert [each.strategy.name for each in await own(scene)] == ["Ours again"]
 
 
 # --- the preview

@@ -24,9 +24,21 @@ SELECT * FROM strategy WHERE id = :id;
 SELECT * FROM strategy WHERE owner = :owner ORDER BY name COLLATE NOCASE, id;
 
 -- name: strategy_delete
--- Gone, unless a session uses it.
+-- Gone, unless a session uses it. Of a story's sessions only the one where it stands counts, while it has
+-- not ended: answers of another time keep their copy, and nobody could make them use something else.
 DELETE FROM strategy WHERE id = :id AND owner = :owner
-  AND NOT EXISTS (SELECT 1 FROM applied_strategy WHERE strategy_id = :id);
+  AND NOT EXISTS (
+    SELECT 1 FROM applied_strategy AS a WHERE a.strategy_id = :id AND (
+      EXISTS (SELECT 1 FROM playthrough WHERE head_session = a.session_id AND ended_at IS NULL)
+      OR NOT EXISTS (SELECT 1 FROM play_session WHERE session_id = a.session_id)
+    )
+  );
+
+-- name: strategy_stories
+-- The stories that use it, the oldest first.
+SELECT p.id FROM applied_strategy AS a
+JOIN playthrough AS p ON p.head_session = a.session_id AND p.ended_at IS NULL
+WHERE a.strategy_id = :id ORDER BY p.created_at, p.id LIMIT :limit;
 
 -- name: applied_strategy_set
 -- A session uses this from now on.
