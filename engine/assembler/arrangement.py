@@ -14,11 +14,14 @@ from engine.assembler.definition import Definition
 from engine.assembler.layout import SavedPosition
 from engine.assembler.strategy import Strategy
 
-__all__ = ["HISTORY", "INPUT", "NATIVE_SYSTEM", "Arrangement"]
+__all__ = ["CHARACTER", "GREETING", "HISTORY", "INPUT", "NATIVE_SYSTEM", "Arrangement"]
 
 NATIVE_SYSTEM = "native-system"
 HISTORY = "history"
 INPUT = "input"
+CHARACTER = "character"
+GREETING = "greeting"
+"""The field of the character's with which the story began."""
 
 
 class Arrangement:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from engine.assembler.algorithms import Algorithm, Passes
-from engine.assembler.arrangement import Arrangement
+from engine.assembler.arrangement import CHARACTER, GREETING, Arrangement
 from engine.assembler.checks import check_result
 from engine.assembler.controls import Control, controls_of
 from engine.assembler.definition import Definition
@@ -110,7 +110,7 @@ class _Assembly:
         )
 
     def _first_remarks(self) -> None:
-        honoured = self._strategy.slots or self._strategy.adaptive or self._strategy.placement == "st"
+        honoured = self._strategy.slots or self._strategy.adaptive
         for remark in self._request.assets.diagnostics:
             if not honoured or remark.get("code") != "WORLD_BOOK_POSITION_APPROXIMATED":
                 self._remarks.list.append(remark)
@@ -193,7 +193,7 @@ class _Assembly:
         greetings = [
             node
             for node in nodes
-            if node.role == "assistant" and node.field == "greeting" and node.module == "character"
+            if node.role == "assistant" and node.field == GREETING and node.module == CHARACTER
         ]
         if not greetings:
             return

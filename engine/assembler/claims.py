@@ -69,6 +69,7 @@ class Claims:
         self._groups: dict[str, dict[str, dict[str, Block]]] = {}
         self._targets: dict[str, tuple[Job | None, Mapping[str, Block]]] = {}
         self.roots: list[tuple[Job, Mapping[str, Block]]] = list(self._roots())
+        self._referred: dict[str, NativeBlock] = {}
         self._settle()
 
     def uses(self, key: str, job: Job, block: TextBlock) -> list[Use]:
@@ -78,6 +79,13 @@ class Claims:
         if key not in self._uses:
             self._uses[key] = used_macros(block.text, job, block, self._resolution.macros)
         return self._uses[key]
+
+    def native_ids(self) -> frozenset[str]:
+        """The messages of the conversation that come out, by themselves or by a reference."""
+        own = (
+            block for _, blocks in self.roots for block in blocks.values() if isinstance(block, NativeBlock)
+        )
+        return frozenset(each for block in (*own, *self._referred.values()) for each in block.message_ids)
 
     def targets(self, key: str, reference: ReferenceBlock) -> tuple[Job | None, Mapping[str, Block]]:
         """The blocks that a reference means, and whose they are. A missing source is remarked once."""
@@ -148,7 +156,7 @@ class Claims:
                 {
                     key: block
                     for key, block in job.free.items()
-                    if isinstance(block, ReferenceBlock) or self._arrangement.included(job.definition, block)
+                    if self._arrangement.included(job.definition, block)
                 },
             )
 
@@ -208,6 +216,8 @@ class Claims:
             if isinstance(block, ReferenceBlock):
                 assert target is not None  # else there are no blocks
                 self._references(target, inner, block, (*around, key))
+            elif isinstance(block, NativeBlock):
+                self._referred[inner] = block
             self.owners.setdefault(inner, key)
 
 

@@ -162,6 +162,13 @@ class Definition:
         matching = (p for p in self.positions if p.matches(field, group, deep=deep))
         return next(matching, None) or next((p for p in self.positions if p.residual), None)
 
+    def _available(self, scope: Any) -> bool:
+        """What the source says of itself; one that fails at that is not available, and hides no other."""
+        try:
+            return self.module_available is None or self.module_available(scope)
+        except Exception:
+            return False
+
     def describe(self, scope: Any = None) -> dict[str, Any]:
         """A detached description for lists."""
         described: dict[str, Any] = {
@@ -180,8 +187,7 @@ class Definition:
             "recordedContentSurvivesRemoval": True,
             "acceptsText": self.parse_text is not None,
             "supportsModule": self.module,
-            "moduleAvailable": self.module
-            and (self.module_available is None or self.module_available(scope)),
+            "moduleAvailable": self.module and self._available(scope),
         }
         if tuple(self.positions) != (CONTENT,):
             described["positions"] = [position.to_wire() for position in self.positions]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.assembler.arrangement import Arrangement
+from engine.assembler.arrangement import CHARACTER, GREETING, NATIVE_SYSTEM, Arrangement
 from engine.assembler.blocks import Block, NativeBlock, ReferenceBlock, TextBlock
 from engine.assembler.claims import Claims
 from engine.assembler.definition import Render
-from engine.assembler.faults import Remarks, source_invalid, too_large
+from engine.assembler.faults import Remarks, blaming, source_invalid, too_large
 from engine.assembler.node import Node, NodeMessage, Slot
 from engine.assembler.request import MAX_BYTES
 from engine.assembler.resolution import Job, Resolution
@@ -72,6 +72,7 @@ class _Emitter:
         self._native: Mapping[str, Message] = {
             message["id"]: message for message in resolution.context.native
         }
+        self._depths: dict[str, int | None] | None = None
         self._renders: dict[Any, Render] = {}
         self._room = MAX_BYTES
 
@@ -85,6 +86,7 @@ class _Emitter:
                     self.required.update(block.message_ids)  # whoever claimed them must bring them
             elif isinstance(block, ReferenceBlock):
                 self._reference(job, block, key, way)
+                done.add(key)
             elif key not in done:
                 done.add(key)
                 if isinstance(block, TextBlock):
@@ -126,7 +128,21 @@ class _Emitter:
         self.required.update(block.message_ids)
         node.children = block.children
         depth = job.rule.depth if block.depth is None else block.depth
+        if job.definition.id == NATIVE_SYSTEM:
+            depth = self._behind(block.message_ids[0])
         self._plan(node, depth if not self._adaptive else None)
+
+    def _behind(self, message_id: str) -> int | None:
+        """The depth of an instruction that follows a message which comes out: it keeps its place there,
+        however the modules are moved. None for one that stands before the conversation."""
+        if self._depths is None:
+            out, self._depths = self.claims.native_ids(), {}
+            spoken = [each["id"] in out and each["role"] != "system" for each in self._native.values()]
+            left = total = sum(spoken)
+            for message, counts in zip(self._native.values(), spoken, strict=True):
+                left -= counts
+                self._depths[message["id"]] = left if left < total else None
+        return self._depths[message_id]
 
     def _message(self, job: Job, message_id: str, key: str) -> NodeMessage:
         message = self._native.get(message_id)
@@ -197,11 +213,14 @@ class _Emitter:
 
     def _depth(self, job: Job, depth: int | None, rule: Rule, node: Node) -> int | None:
         arrangement = self._arrangement
-        if depth is None or (self._listed and (job.listed or rule is not job.rule)):
+        # the scene's first words stay before the conversation, whatever place the list gives its character
+        fixed = node.module == CHARACTER and node.field == GREETING
+        if depth is None or (self._listed and not fixed and (job.listed or rule is not job.rule)):
             depth = rule.depth
         if depth is None:
             return None
-        if arrangement.depth_lost or (node.slot_id is not None and arrangement.slot_depth_lost):
+        slot_lost = node.slot_id is not None and arrangement.slot_depth_lost
+        if not fixed and (arrangement.depth_lost or slot_lost):
             return None
         if node.position_id is not None and arrangement.dragged(job.rule.kind, node.position_id):
             return None
@@ -249,7 +268,17 @@ class _Emitter:
 
     def _render(self, job: Job) -> Render | None:
         """The renderer of this assembly; sources that share one share its variables."""
-        maker = job.definition.render_text
+        maker, definition = job.definition.render_text, job.definition
         if maker is not None and maker not in self._renders:
-            self._renders[maker] = maker(self._resolution.context, self._remarks.add)
+            with blaming(definition.name, definition.id):
+                render = maker(self._resolution.context, self._remarks.add)
+
+            def blamed(text: str, literals: Mapping[str, str], key: str) -> str:
+                try:
+                    return render(text, literals, key)
+                except Exception as error:  # entering `blaming` for each of a thousand texts would show
+                    with blaming(definition.name, definition.id):
+                        raise error
+
+            self._renders[maker] = blamed
         return None if maker is None else self._renders[maker]

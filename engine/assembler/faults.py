@@ -6,13 +6,17 @@ assembler spec 8; where the reference has none, the code is ours and begins with
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from engine.cancel import Cancelled
 from engine.codec import JsonObject
-from engine.errors import AssemblyError
+from engine.errors import AssemblyError, EngineError
 
 __all__ = [
     "Remarks",
+    "blaming",
     "document_invalid",
     "is_first",
     "note",
@@ -48,6 +52,17 @@ def source_invalid(
 ) -> AssemblyError:
     """A source that broke its protocol: a fault of its author, not of whoever plays."""
     return AssemblyError(message, code=code, status=status, **facts)
+
+
+@contextmanager
+def blaming(name: str, kind: str) -> Iterator[None]:
+    """Around the code of a source: whatever it raises, other than a refusal or a stop, is SOURCE_FAILED."""
+    try:
+        yield
+    except (Cancelled, EngineError):
+        raise
+    except Exception as error:
+        raise source_invalid(f"{name} ({kind}) failed: {error}", "SOURCE_FAILED", source_id=kind) from error
 
 
 def unsupported(message: str, **facts: Any) -> AssemblyError:

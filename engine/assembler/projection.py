@@ -105,7 +105,7 @@ def project_system(
     """Turn contributions into complete system messages. `source` is that of contributed messages.
 
     Raises AssemblyError ASSEMBLY_SYSTEM_UPDATES_UNSUPPORTED when a later one is needed and the model takes
-    none (a preview only remarks it), ASSEMBLY_SYSTEM_NOT_TEXT, and ASSEMBLY_TOO_LARGE.
+    none (a preview only remarks that it is needed), ASSEMBLY_SYSTEM_NOT_TEXT, and ASSEMBLY_TOO_LARGE.
     """
     walk = _Walk(source)
     for message in messages:
@@ -121,14 +121,15 @@ def project_system(
             most=most,
         )
     diagnostics: list[JsonObject] = []
-    if any(carrier.index for carrier in walk.carriers) and not in_history:
-        if not preview:
+    if any(carrier.index for carrier in walk.carriers):
+        if preview:  # no model call is prepared, so nobody knows which model it will be
+            diagnostics.append(note("SYSTEM_UPDATE_CAPABILITY_UNVERIFIED"))
+        elif not in_history:
             raise refuse(
                 "ASSEMBLY_SYSTEM_UPDATES_UNSUPPORTED",
                 "The model takes no system texts inside the conversation. Put them before it, or choose "
                 "another model.",
             )
-        diagnostics.append(note("SYSTEM_UPDATE_CAPABILITY_UNVERIFIED"))
     return Projection(
         messages=tuple(walk.messages),
         carriers=tuple(walk.carriers),

@@ -13,12 +13,12 @@ from typing import Any
 
 from engine.assembler.blocks import Block, Output, TextBlock, checked_output
 from engine.assembler.definition import Definition
-from engine.assembler.faults import Remarks, source_invalid
+from engine.assembler.faults import Remarks, blaming, source_invalid
 from engine.assembler.request import AssemblyRequest, SourceContext
 from engine.assembler.strategy import Lifetime, Role, Rule, Strategy
-from engine.cancel import Cancelled, CancelToken
+from engine.cancel import CancelToken
 from engine.codec import JsonObject
-from engine.errors import AssemblyError, EngineError
+from engine.errors import AssemblyError
 
 __all__ = ["CONTEXT_SWITCHES", "Job", "Macro", "Resolution", "check_rule", "check_rules", "resolve_sources"]
 
@@ -167,7 +167,8 @@ async def resolve_sources(
             await visit.rule(rule, listed=True)
     for job in visit.jobs:
         if job.definition.validate_resolved is not None:
-            job.definition.validate_resolved(visit.context)
+            with blaming(job.definition.name, job.rule.kind):
+                job.definition.validate_resolved(visit.context)
     token.check()
     return visit.resolution()
 
@@ -232,17 +233,11 @@ class _Visit:
         self.context.token.check()
         call = definition.parse_text if rule.input_mode == "text" else definition.resolve
         assert call is not None  # checked before
-        try:
+        with blaming(definition.name, rule.kind):
             answer: Any = call(self.context, rule)
             if not isinstance(answer, Output) and inspect.isawaitable(answer):
                 answer = await self.context.token.race(answer)
                 self.context.token.check()
-        except (Cancelled, EngineError):
-            raise
-        except Exception as error:
-            raise source_invalid(
-                f"{definition.name} ({rule.kind}) failed: {error}", "SOURCE_FAILED", source_id=rule.kind
-            ) from error
         return checked_output(answer, rule.kind, definition.dependencies)
 
     def _add(self, rule: Rule, definition: Definition, output: Output, *, listed: bool) -> None:

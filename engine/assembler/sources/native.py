@@ -6,16 +6,14 @@ They are registered like any other. Source: assembler spec 2.5; seed 001.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
-from engine.assembler.arrangement import HISTORY, INPUT, NATIVE_SYSTEM, Arrangement
+from engine.assembler.arrangement import HISTORY, INPUT, NATIVE_SYSTEM
 from engine.assembler.blocks import NativeBlock, Output, TextBlock
 from engine.assembler.definition import CONTENT, Definition
 from engine.assembler.faults import refuse
 from engine.assembler.request import SourceContext
 from engine.assembler.strategy import Rule
-from engine.session import Message
 
 __all__ = ["NATIVE_PLUGIN", "native_sources"]
 
@@ -68,38 +66,10 @@ def _input(context: SourceContext, rule: Rule) -> Output:
 
 
 def _system(context: SourceContext, rule: Rule) -> Output:
-    """One block for each system message. One that follows a message that comes out keeps its place there, by
-    a depth, however the modules are moved."""
-    if all(message["role"] != "system" for message in context.native):
-        return Output()
-    included = _included(context)
-    left = total = sum(included(message) for message in context.native)
-    blocks: list[NativeBlock] = []
-    for message in context.native:
-        if message["role"] != "system":
-            left -= included(message)
-            continue
-        name = NATIVE_SYSTEM if not blocks else f"{NATIVE_SYSTEM}:{message['id']}"
-        blocks.append(NativeBlock(name, (message["id"],), None if left == total else left))
-    return Output(tuple(blocks))
-
-
-def _included(context: SourceContext) -> Callable[[Message], bool]:
-    """Whether a message of the conversation comes out."""
-    arrangement = Arrangement(context.strategy)
-    on = {
-        kind
-        for kind in (HISTORY, INPUT)
-        if context.strategy.enabled(kind) is not None and not arrangement.switched_off(kind, CONTENT.id)
-    }
-    taken, kept = INPUT in on, HISTORY in on
-
-    def included(message: Message) -> bool:
-        if message["role"] == "system":
-            return False
-        return taken if message["id"] in context.input_ids else kept
-
-    return included
+    """One block for each system message."""
+    ids = [message["id"] for message in context.native if message["role"] == "system"]
+    names = [NATIVE_SYSTEM if not at else f"{NATIVE_SYSTEM}:{each}" for at, each in enumerate(ids)]
+    return Output(tuple(NativeBlock(name, (each,)) for name, each in zip(names, ids, strict=True)))
 
 
 def _text(context: SourceContext, rule: Rule) -> Output:

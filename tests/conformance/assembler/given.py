@@ -156,7 +156,7 @@ def _prompt(given: Mapping[str, Any]) -> PromptAsset:
         marker=given.get("marker", False),
         in_chat=given.get("injectionPosition") == 1,
         depth=given.get("injectionDepth"),
-        order=given.get("injectionOrder", st.get("injection_order")),
+        order=st.get("injection_order") if given.get("injectionOrder") is None else given["injectionOrder"],
         forbid_overrides=st.get("forbid_overrides", False),
     )
 
