@@ -479,7 +479,7 @@ async def test_one_that_is_in_use_and_one_of_the_program_are_not_deleted(scene: 
     await ana.click(asked.message, "Delete")
     await told(
         ana,
-        f"This strategy is in use, so it was not deleted: <#{story.thread}>. `/strategy apply` or "
+        f"This strategy was not deleted, because it is in use in <#{story.thread}>. `/strategy apply` or "
         "`/strategy off` there first.",
     )
     await ana.slash(story.thread, "strategy off")
