@@ -119,7 +119,7 @@ def _entries(preset: Preset, prompts: Mapping[str, Prompt]) -> list[tuple[str, b
     if order is None:
         return [(identifier, identifier not in OFF_BY_DEFAULT) for identifier in DEFAULT_ORDER]
     return [
-        (str(item.get("identifier", "")), item.get("enabled") is not False)
+        (str(item.get("identifier", "")), item.get("enabled") is True)
         for item in order
         if isinstance(item, Mapping)
     ]

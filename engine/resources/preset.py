@@ -236,8 +236,7 @@ def choose_order(orders: object, known: Mapping[str, Prompt]) -> tuple[int | Non
     lists: list[tuple[int | None, list[Any]]] = []
     for item in orders if isinstance(orders, list) else ():
         if isinstance(item, Mapping) and isinstance(item.get("order"), list) and item["order"]:
-            owner = item.get("character_id")
-            lists.append((owner if isinstance(owner, int) else None, item["order"]))
+            lists.append((_owner(item.get("character_id")), item["order"]))
     for wanted in (GLOBAL_ORDER, OLDER_ORDER):
         for owner, order in lists:
             if owner == wanted:
@@ -246,9 +245,17 @@ def choose_order(orders: object, known: Mapping[str, Prompt]) -> tuple[int | Non
         return None, None
 
     def hits(pair: tuple[int | None, list[Any]]) -> int:
-        return sum(isinstance(item, Mapping) and item.get("identifier") in known for item in pair[1])
+        named = {str(item.get("identifier", "")) for item in pair[1] if isinstance(item, Mapping)}
+        return len(named & known.keys())
 
     return max(lists, key=hits)
+
+
+def _owner(written: object) -> int | None:
+    """Whose list it is; some programs write the number as a text."""
+    if isinstance(written, str) and written.isdecimal() and len(written) < 20:
+        return int(written)
+    return written if isinstance(written, int) and not isinstance(written, bool) else None
 
 
 def _legacy(root: Mapping[str, Any]) -> tuple[Prompt, ...]:

@@ -84,7 +84,7 @@ def _story(body: dict[str, Any]) -> Story:
 def _members(group: Any) -> tuple[str, ...]:
     """The members' names: a list of them or of their picture files, alone or within an object."""
     if isinstance(group, dict):
-        group = group.get("members", group.get("names"))
+        group = group.get("names") or group.get("members")
     names = (str(member["name"] if isinstance(member, dict) else member) for member in group or ())
     return tuple(name.removesuffix(".png") for name in names)
 

@@ -35,6 +35,17 @@ def test_the_global_list_goes_before_the_older_one_wherever_it_stands() -> None:
     assert ordered(two_lists(100001, 100000))[0] == "s: New."
 
 
+@pytest.mark.parametrize("enabled", [False, None, 0, 1, "true"])
+def test_only_what_says_true_is_sent(enabled: object) -> None:
+    listed = [
+        {"identifier": "old", "enabled": enabled},
+        {"identifier": "new", "enabled": True},
+        {"identifier": "old"},
+        {"identifier": "chatHistory", "enabled": True},
+    ]
+    assert ordered([{"character_id": 100001, "order": listed}])[0] == "s: New."
+
+
 def test_a_preset_without_any_list_has_the_default_order() -> None:
     given = parse_preset({"prompts": [{"identifier": "main", "content": "M"}]}, Diagnostics())
 

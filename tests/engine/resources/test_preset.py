@@ -17,7 +17,7 @@ def prompt(identifier: str, content: str = "x", **more: Any) -> dict[str, Any]:
     return {"identifier": identifier, "content": content, **more}
 
 
-def order(owner: int, *items: Any) -> dict[str, Any]:
+def order(owner: Any, *items: Any) -> dict[str, Any]:
     return {
         "character_id": owner,
         "order": [
@@ -59,6 +59,27 @@ def test_among_other_orders_the_one_that_knows_most_prompts_counts() -> None:
         prompts=[prompt("a"), prompt("b")], prompt_order=[order(1, "zzz", "a"), order(2, "b", "a")]
     )
     assert found.order_id == 2
+
+
+def test_a_name_that_is_repeated_is_known_once() -> None:
+    orders = [order(1, "a", "a", "a"), order(2, "b", "a")]
+    assert preset(prompts=[prompt("a"), prompt("b")], prompt_order=orders).order_id == 2
+
+
+def test_the_number_of_an_order_may_be_written_as_a_text() -> None:
+    orders = [order(100000, "a"), order("100001", "b")]
+    found = preset(prompts=[prompt("a"), prompt("b")], prompt_order=orders)
+    assert (found.order_id, shown(found)) == (100001, [("b", True), ("a", False)])
+
+
+@pytest.mark.parametrize("owner", [True, None, 1.5, "", "x", "9" * 30, [1], {}])
+@pytest.mark.parametrize("name", [["a"], {"a": 1}, None, 7, "zzz"])
+def test_an_order_of_a_strange_owner_or_with_strange_names_is_read_all_the_same(
+    owner: object, name: object
+) -> None:
+    entries = {"identifier": name, "enabled": True}
+    found = preset(prompts=[prompt("a")], prompt_order=[order(owner, entries, "a")])
+    assert (found.order_id, shown(found)) == (None, [("a", True)])
 
 
 def test_without_an_order_texts_are_on_and_markers_are_not() -> None:
