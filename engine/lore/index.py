@@ -104,13 +104,13 @@ class KeyTable:
 
     def __init__(self, probes: Sequence[Probe]) -> None:
         self.probes = tuple(probes)
-        plain = [
-            (number, probe)
-            for number, probe in enumerate(self.probes)
-            if isinstance(probe, Literally) and probe.text and MARK not in probe.text
-        ]
-        self._numbers = [number for number, _ in plain]
-        self.literals = Literals([probe for _, probe in plain])
+        # Keys with macros may come to say the same: each of them is found.
+        plain: dict[Literally, list[int]] = {}
+        for number, probe in enumerate(self.probes):
+            if isinstance(probe, Literally) and probe.text and MARK not in probe.text:
+                plain.setdefault(probe, []).append(number)
+        self._numbers = list(plain.values())
+        self.literals = Literals(list(plain))
         self.patterns = frozenset(
             number for number, probe in enumerate(self.probes) if isinstance(probe, Pattern)
         )
@@ -124,7 +124,7 @@ class KeyTable:
 
     def found(self, text: str, lower: str) -> list[int]:
         """The numbers of the plain literals in a piece of text."""
-        return [self._numbers[number] for number in self.literals.found(text, lower)]
+        return [number for place in self.literals.found(text, lower) for number in self._numbers[place]]
 
     def pattern_set(self, numbers: frozenset[int]) -> tuple[tuple[int, ...], PatternSet]:
         """The patterns of these numbers as one set, and their numbers in its order."""

@@ -117,6 +117,8 @@ class _Parser:
         head = _HEAD.match(self.source, start + 2, close)
         if head is None:
             return self._uncommon(start, close, depth)
+        if head[1][:5].lower() == "time_" and _OLD_TIME.match(self.source, start + 2, close):
+            return self._uncommon(start, close, depth)  # no name, though one may have a hyphen
         return self._named(head, start, close, depth)
 
     def _named(self, head: re.Match[str], start: int, close: int, depth: int, flags: str = "") -> Macro:

@@ -79,7 +79,10 @@ def apply_scripts(
             pattern = find_pattern(script, macros)
             if watch is not None and not watch.allows(pattern):
                 continue
-            made = _replaced(text, pattern, script, macros, min(deadline, now + script_seconds))
+            # The limits are for running it: the first pattern of its kind takes longer to read than that.
+            begun = time.monotonic()
+            deadline += begun - now
+            made = _replaced(text, pattern, script, macros, min(deadline, begun + script_seconds))
         except PatternTimeout as error:
             gone = watch is not None and pattern is not None and watch.late(pattern)
             problems.append(Problem(script, error.error_code, error.message, gone))

@@ -69,6 +69,21 @@ def test_keys_are_trimmed_and_their_macros_expanded() -> None:
     assert uids(found) == [1, 2, 4]
 
 
+def test_all_entries_whose_macros_come_to_say_the_same_are_woken() -> None:
+    def expand(text: str) -> str:
+        return text.replace("{{char}}", "Ada").replace("<CHAR>", "Ada")
+
+    found = wake(
+        entry(1, "{{char}}"),
+        entry(2, "{{char}}"),
+        entry(3, "<CHAR>"),
+        entry(4, "{{char}}", secondary_keys=("{{char}}",), selective=True),
+        says=("Ada walks in",),
+        expand=expand,
+    )
+    assert uids(found) == [1, 2, 3, 4]
+
+
 def test_a_key_with_a_macro_follows_who_plays_from_one_scan_to_the_next() -> None:
     one = book(entry(1, "{{char}}"))
     for name in ("Ada", "Bo", "Ada"):

@@ -287,6 +287,7 @@ def test_hidden_keys_are_nowhere_but_told() -> None:
         ("{{time}} {{date}} {{weekday}}", "2:07 PM March 5, 2024 Tuesday"),
         ("{{isotime}} {{isodate}}", "14:07 2024-03-05"),
         ("{{time::UTC-3}} {{time::UTC+5.5}} {{time_UTC+2}}", "11:07 AM 7:37 PM 4:07 PM"),
+        ("{{time_UTC-5}} {{ TIME_utc-12 }} {{time_UTC-3.5}}", "9:07 AM 2:07 AM 10:37 AM"),
         ("{{datetimeformat::YYYY/MM/DD HH:mm:ss}}", "2024/03/05 14:07:09"),
         ("{{datetimeformat:dddd [at] h A}}", "Tuesday at 2 PM"),
         ("{{idleDuration}} {{idle_duration}}", "37 minutes 37 minutes"),

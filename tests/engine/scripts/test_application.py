@@ -37,6 +37,17 @@ def macros(captured: bool = False) -> ContextMacros:
     return ContextMacros(MacroContext(user="Bob", char="Alice", extra={"tricky": "a.b*c"}), captured=captured)
 
 
+def test_reading_a_pattern_takes_nothing_of_the_time_to_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given a pattern that takes as long to read as all scripts together may run
+    def slowly(*given: Any) -> Any:
+        time.sleep(0.2)
+        return find_pattern(*given)
+
+    monkeypatch.setattr("engine.scripts.application.find_pattern", slowly)
+    made = apply_scripts("cat", [script("cat", "dog"), script("dog", "fox")], STORED, total_seconds=0.2)
+    assert (made.text, made.problems) == ("fox", ())
+
+
 @pytest.mark.parametrize(
     ("find", "replacement", "text", "expected"),
     [
