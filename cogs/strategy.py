@@ -168,8 +168,9 @@ class StrategyCog(
     ) -> None:
         """What somebody has changed and not saved goes into the copy, and is gone from the draft."""
         await interaction.response.defer(ephemeral=True, thinking=True)
-        if strategy is None and (lost := await self._lost(interaction)) is not None:
-            made = await self._create(interaction, change_strategy(lost.strategy, name=name))
+        applied = await self._applied(interaction) if strategy is None else None
+        if applied is not None and await self._lost(interaction, applied):
+            made = await self._create(interaction, change_strategy(applied.strategy, name=name))
         else:
             made = await self.keeper.copy(interaction, await self._meant(interaction, strategy), name)
         await self.show_strategy(interaction, made.id, t(interaction.locale, "strategy.copied"))
@@ -267,26 +268,25 @@ class StrategyCog(
             applied = await self.bot.engine.plays.strategy(binding.play_id)
             if applied is None:
                 raise InputError("The story uses no strategy.", code="STRATEGY_NONE_HERE")
-            if await self._lost(interaction) is not None:
+            if await self._lost(interaction, applied):
                 name = plain(applied.strategy.name, _NAME)
                 raise InputError("The story has the only copy.", code="STRATEGY_GONE_HERE", name=name)
             return applied.id
         return DEFAULT_STRATEGY
 
-    async def _lost(self, interaction: discord.Interaction) -> Applied | None:
-        """What the story here goes on with though somebody has deleted it; None where that is not so.
-
-        A story comes by such a one when it goes back to an answer of another time.
-        """
+    async def _applied(self, interaction: discord.Interaction) -> Applied | None:
+        """What the story here uses; None where there is no story, or none is used."""
         binding = self.bot.bindings.of_channel(interaction.channel_id or 0)
-        applied = None if binding is None else await self.bot.engine.plays.strategy(binding.play_id)
-        if applied is None:
-            return None
+        return None if binding is None else await self.bot.engine.plays.strategy(binding.play_id)
+
+    async def _lost(self, interaction: discord.Interaction, applied: Applied) -> bool:
+        """Whether the story here goes on with what somebody has deleted: it comes by such a one when it goes
+        back to an answer of another time."""
         try:
             await self.store.get(library_owner(interaction), applied.id)
         except AssemblyError:
-            return applied
-        return None
+            return True
+        return False
 
     async def _create(self, interaction: discord.Interaction, strategy: Strategy) -> KeptStrategy:
         return await self.store.create(library_owner(interaction), strategy, str(interaction.user.id))
