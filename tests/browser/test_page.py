@@ -126,6 +126,27 @@ async def test_buttons_change_whisper_ask_and_fail(
     await expect(message.get_by_role("alert")).to_contain_text("This interaction failed")
 
 
+async def test_a_press_counts_although_the_message_changes_under_it(
+    wire: WireDiscord, bot: SmallBot, open_page: Open
+) -> None:
+    # given a button that Ben holds down
+    ben = await open_page("Ben")
+    ana = await open_page("Ana")
+    await run(ben, "hello")
+    await ben.get_by_role("button", name="Count 0").hover()
+    await ben.mouse.down()
+    # when Ana presses it meanwhile, and the news of it has come to Ben
+    await ana.get_by_role("button", name="Count 0").click()
+    await expect(ana.get_by_role("button", name="Count 1")).to_be_visible()
+    await Human(wire, "Ana").say("welcome", "I was quicker")
+    await expect(ben.get_by_role("button", name="welcome, channel, unread")).to_be_visible()
+    # then the button stays under his finger, and his press counts
+    await expect(ben.get_by_role("button", name="Count 0")).to_be_visible()
+    await ben.mouse.up()
+    await expect(ben.get_by_role("button", name="Count 2")).to_be_visible()
+    await expect(ana.get_by_role("button", name="Count 2")).to_be_visible()
+
+
 async def test_options_complete_and_files_arrive(
     wire: WireDiscord, bot: SmallBot, open_page: Open, tmp_path: Path, shots: Path | None
 ) -> None:
@@ -376,12 +397,12 @@ async def test_everything_can_be_used_on_a_phone(
     if shots:
         await page.screenshot(path=shots / "phone.png")
     # when a finger rests on the message
-    box = await message.locator(".content").bounding_box()
-    assert box is not None
-    await page.evaluate(
-        """([x, y]) => document.elementFromPoint(x, y).dispatchEvent(new PointerEvent('pointerdown',
-            { pointerType: 'touch', clientX: x, clientY: y, bubbles: true }))""",
-        [box["x"] + 10, box["y"] + 5],
+    await message.locator(".content").evaluate(
+        """(el) => {
+            const { x, y } = el.getBoundingClientRect();
+            el.dispatchEvent(new PointerEvent('pointerdown',
+                { pointerType: 'touch', clientX: x + 10, clientY: y + 5, bubbles: true }));
+        }"""
     )
     await page.get_by_role("menuitem", name="Apps").tap()
     await page.get_by_role("menuitem", name="Quote").tap()

@@ -29,6 +29,11 @@ export class Feed {
     this.loading = false;
     this.newFrom = '';
     this.nodes = new Map();
+    this.held = ''; // the message under a finger or a mouse button that is down
+    this.late = new Set(); // messages that changed meanwhile
+    this.list.addEventListener('pointerdown', (e) => { this.letGo(); this.held = e.target.closest('.message')?.dataset.id ?? ''; });
+    // The click comes after the pointer is up, so the redrawing waits for it.
+    ['pointerup', 'pointercancel'].forEach((name) => document.addEventListener(name, () => setTimeout(() => this.letGo())));
     this.scroller.addEventListener('scroll', () => this.scrolled(), { passive: true });
     this.list.addEventListener('keydown', (e) => this.arrows(e));
     new ResizeObserver(() => this.stuck && this.toEnd()).observe(this.list);
@@ -127,10 +132,21 @@ export class Feed {
     this.regroup(next);
   }
 
+  // A button that is replaced between press and release gets no click: an answer that streams
+  // would swallow every tenth press of its Stop button.
+  letGo() {
+    const ids = [...this.late];
+    this.held = '';
+    this.late.clear();
+    const { list } = historyOf(this.channel);
+    ids.map((id) => list.findIndex((m) => m.id === id)).filter((at) => at >= 0).forEach((at) => this.place(at));
+  }
+
   place(at) {
     const { list } = historyOf(this.channel);
     const m = list[at];
     const old = this.nodes.get(m.id);
+    if (old && m.id === this.held) { this.late.add(m.id); return; }
     const before = list[at - 1] ?? null;
     const focus = old?.contains(document.activeElement) ? document.activeElement : null;
     const fresh = this.node(m, before);
@@ -152,7 +168,9 @@ export class Feed {
     if (at < 0 || editing.id === id) return;
     const el = this.nodes.get(id);
     const wants = continues(list[at], list[at - 1]);
-    if (el && wants !== el.classList.contains('grouped')) el.replaceWith(this.node(list[at], list[at - 1] ?? null));
+    if (!el || wants === el.classList.contains('grouped')) return;
+    if (id === this.held) this.late.add(id);
+    else el.replaceWith(this.node(list[at], list[at - 1] ?? null));
   }
 
   // A long evening must not make the page slow: what scrolled far away is read again when wanted.

@@ -32,8 +32,10 @@ export async function press(message, el, op, fields) {
   } catch (error) {
     failures.set(message.id, error.message);
   } finally {
-    if (waiting.get(message.id) === fields) waiting.delete(message.id);
-    redraw(message);
+    const unanswered = waiting.get(message.id) === fields;
+    if (unanswered) waiting.delete(message.id);
+    // What the answer changed is drawn already; to draw it again could take a button from under the next press.
+    if (unanswered || failures.has(message.id)) redraw(message);
   }
 }
 
