@@ -35,20 +35,20 @@ _WHOLE = 900_000  # code points of the file
 _STEPS = 25  # what a menu holds; the newest, because they led to the answer
 
 STEP_CHOSEN = "sent-step"
-"""The op of the menu of steps; its arguments are story, exchange and answer, its values numbers of steps."""
+"""The op of the menu of steps; its arguments are story and `ActualRequest.place`, its values step numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
     """That a prompt was sent, and is not only what would be.
 
-    `at` is when (epoch ms). `answer` are story, exchange and answer that it was sent for, where that is
-    known; `step` is its number among the `steps` of its turn. `leads` is for whoever may look at what comes
-    next. `veiled` says that something in it is kept from the reader.
+    `at` is when (epoch ms). `place` is its story and where in the log its turn stands; `step` is its number
+    among the `steps` of that turn. `leads` is for whoever may look at what comes next. `veiled` says that
+    something in it is kept from the reader.
     """
 
     at: int
-    answer: tuple[str, str, str] | None = None
+    place: tuple[str, ...] = ()
     steps: Sequence[SentStep] = ()
     step: int = 0
     leads: bool = False
@@ -86,8 +86,8 @@ def prompt_panel(
             button("strategy-sillytavern", label=t(locale, "button.as_sillytavern")),
         )
     else:
-        if sent.answer is not None and len(sent.steps) > 1:
-            sheet.row(_step_menu(sent, sent.answer, locale))
+        if len(sent.steps) > 1:
+            sheet.row(_step_menu(sent, locale))
         if sent.leads:
             sheet.row(button("strategy-preview", label=t(locale, "button.next_one")))
     view = sheet.layout()
@@ -186,7 +186,7 @@ def _step_name(sent: Sent, number: int, locale: str) -> str:
     return t(locale, "prompt.step", n=at, count=len(sent.steps))
 
 
-def _step_menu(sent: Sent, answer: tuple[str, str, str], locale: str) -> discord.ui.Select[Any]:
+def _step_menu(sent: Sent, locale: str) -> discord.ui.Select[Any]:
     options = [
         discord.SelectOption(
             label=_step_name(sent, step.number, locale),
@@ -196,7 +196,7 @@ def _step_menu(sent: Sent, answer: tuple[str, str, str], locale: str) -> discord
         )
         for step in sent.steps[-_STEPS:]
     ]
-    return menu(STEP_CHOSEN, *answer, options=options, placeholder=t(locale, "prompt.steps"))
+    return menu(STEP_CHOSEN, *sent.place, options=options, placeholder=t(locale, "prompt.steps"))
 
 
 def _led_to(step: SentStep, locale: str) -> str:
@@ -239,7 +239,8 @@ def budget(preview: Preview, locale: str) -> str:
 
 
 def _shares(preview: Preview) -> list[tuple[str, int]]:
-    """Whose words take how much, most first; more than there are colours are the rest."""
+    """Whose words take how much, most first; more than there are colours are the rest. All of it together is
+    what the messages take."""
     counted: Counter[str] = Counter()
     for message in preview.messages:
         if message.source in ("history", "input") or not message.blocks:
@@ -247,6 +248,10 @@ def _shares(preview: Preview) -> list[tuple[str, int]]:
             continue
         for block in message.blocks:
             counted[block.module or message.source] += block.tokens
+    # a text is rounded up by itself, and what stands around texts is nobody's
+    around = sum(message.tokens for message in preview.messages) - counted.total()
+    if around:
+        counted["around" if around > 0 else counted.most_common(1)[0][0]] += around
     shares = [(module, count) for module, count in counted.most_common() if count]
     most = len(_SQUARES)
     if len(shares) > most:
@@ -330,10 +335,13 @@ def _who(message: PreviewMessage, locale: str) -> str:
     return t(locale, f"prompt.role.{message.role}")
 
 
+_FIELDS = {"character": "card.field", "preset": "card.field", "worldbook": "world.place"}
+"""Where the texts stand that say what a field is, by the source that it is of."""
+
+
 def _label(block: PreviewBlock, locale: str) -> str:
-    module, field = _module(block.module, locale), f"card.field.{block.label}"
-    known = block.module in ("character", "preset") and field in catalogue(FALLBACK)
-    label = t(locale, field) if known else plain(block.label, 40)
+    module, field = _module(block.module, locale), f"{_FIELDS.get(block.module)}.{block.label}"
+    label = t(locale, field) if field in catalogue(FALLBACK) else plain(block.label, 40)
     return module if not label or block.label in (block.module, module) else f"{module} / {label}"
 
 

@@ -46,7 +46,6 @@ async def sent_panel(
     interaction: discord.Interaction,
     play: Playthrough,
     sent: ActualRequest,
-    answer: Answer | None = None,
 ) -> tuple[Layout, discord.File]:
     """The panel of a request, fit for the eyes of whoever asks; that they may see it at all was checked.
 
@@ -61,7 +60,8 @@ async def sent_panel(
         shown = await veiled(engine, interaction, play, preview, sent.private)
     used = sent.strategy or {}
     name = known_name(str(used.get("id", "")), str(used.get("name", "")), locale) if used else ""
-    facts = Sent(sent.time, answer, sent.steps, sent.step, leads(interaction, play), shown != preview)
+    place = (play.id, *map(str, sent.place))
+    facts = Sent(sent.time, place, sent.steps, sent.step, leads(interaction, play), shown != preview)
     return prompt_panel(shown, name, "", locale, sent=facts)
 
 
@@ -139,21 +139,23 @@ class SentDesk:
         view, file = await self._panel(interaction, play, (play_id, node_id, variant))
         await interaction.followup.send(view=view, file=file, ephemeral=True)
 
-    async def _step(self, interaction: discord.Interaction, *answer: str) -> None:
-        """Another request of the same answer, in the place of the one that is shown."""
+    async def _step(
+        self, interaction: discord.Interaction, play_id: str, session_id: str, start: str, end: str
+    ) -> None:
+        """Another request of the same turn, in the place of the one that is shown."""
         await interaction.response.defer()
-        play_id, node_id, variant = answer
         play = await self._allowed(interaction, play_id)
         (step,) = chosen(interaction)
-        view, file = await self._panel(interaction, play, (play_id, node_id, variant), int(step))
+        sent = await self._engine.requests.of_answer(session_id, int(start), int(end), int(step))
+        view, file = await sent_panel(self._engine, interaction, play, sent)
         await interaction.edit_original_response(view=view, attachments=[file])
 
     async def _panel(
-        self, interaction: discord.Interaction, play: Playthrough, answer: Answer, step: int | None = None
+        self, interaction: discord.Interaction, play: Playthrough, answer: Answer
     ) -> tuple[Layout, discord.File]:
-        sent = await self._engine.actual_request(*answer, step=step)
+        sent = await self._engine.actual_request(*answer)
         assert sent is not None  # of an answer there is always a request, or a reason why not
-        return await sent_panel(self._engine, interaction, play, sent, answer)
+        return await sent_panel(self._engine, interaction, play, sent)
 
     async def _allowed(self, interaction: discord.Interaction, play_id: str | None = None) -> Playthrough:
         play = await self._stories.here(interaction.channel_id, play_id)

@@ -242,20 +242,18 @@ class Engine:
         play_id: str,
         node_id: str | None = None,
         variant_id: str | None = None,
-        *,
-        step: int | None = None,
     ) -> ActualRequest | None:
-        """What an answer was written to, as its log proves it: the last request of its turn, or that of a
-        step. Without `variant_id` it is the answer that stands in the exchange; without `node_id` the newest
-        request of the story's head, None when it has sent none.
+        """What an answer was written to, as its log proves it: the last request of its turn. Without
+        `variant_id` it is the answer that stands in the exchange; without `node_id` the newest request of the
+        story's head, None when it has sent none. `requests.of_answer` tells the other requests at its place.
 
-        Raises PlayError PLAY_NODE_UNKNOWN, PLAY_VARIANT_UNKNOWN, PLAY_STEP_UNKNOWN.
+        Raises PlayError PLAY_NODE_UNKNOWN, PLAY_VARIANT_UNKNOWN.
         """
         if node_id is None:
             play = await self.plays.get(play_id)
             return await self.requests.of(play.head.session_id)
         answer = await self.plays.variant(play_id, node_id, variant_id)
-        return await self.requests.of_answer(answer.session_id, answer.start_seq, answer.end_seq, step)
+        return await self.requests.of_answer(answer.session_id, answer.start_seq, answer.end_seq)
 
     async def persona_name(self, user_id: int | str, fallback: str) -> str:
         """Who a person plays: the name of their persona, else `fallback`."""

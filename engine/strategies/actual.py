@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import structlog
 
@@ -30,12 +30,16 @@ from engine.strategies.sentsteps import REQUEST_RECORD, Missing, SentStep, missi
 from engine.strategies.service import Strategies, Told
 from engine.strategies.shown import PreviewMessage, labelled_part
 from engine.strategies.units import utf16
+from engine.tavern import Compilation
 
 __all__ = ["REQUEST_RECORD", "ActualRequest", "ActualRequests"]
 
 log = structlog.get_logger(__name__)
 
 _JOINT: Final = "\n\n"
+
+Place: TypeAlias = tuple[str, int, int]
+"""A session and two seqs of its log, both inclusive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,12 @@ class ActualRequest:
     is by recorded names.
 
     `steps` are the requests of its turn, oldest first, and `step` is the number of this one; 0 without any.
+    `place` is where that turn stands, to ask for another of them: session, first and last seq.
     `private` are the words of personas in it by the hash of their descriptions; None when nobody knows."""
 
     seq: int
     time: int
+    place: Place
     strategy: Mapping[str, Any] | None
     messages: tuple[PreviewMessage, ...]
     config: Mapping[str, Any]
@@ -105,8 +111,8 @@ class ActualRequests:
         if record is None:
             return None
         turn = next((e.seq for e in reversed(events[: record.seq]) if e.type == "turn/start"), 0)
-        steps = sent_steps(events, turn, len(events))
-        return self._read(session, events, record, steps)
+        place = (session_id, turn, len(events) - 1)
+        return self._read(session, events, record, place, sent_steps(events, turn, len(events) - 1))
 
     async def of_answer(
         self, session_id: str, start: int, end: int, step: int | None = None
@@ -119,12 +125,13 @@ class ActualRequests:
         session = await self._journal.look(session_id)
         events = session.events()
         steps = sent_steps(events, start, end)
+        place = (session_id, start, end)
         if not steps:
-            return ActualRequest(end, events[end].time, None, (), {}, missing(events, end))
+            return ActualRequest(end, events[end].time, place, None, (), {}, missing(events, end))
         sent = steps[-1] if step is None else next((each for each in steps if each.number == step), None)
         if sent is None:
             raise PlayError("This answer has no such step.", code="PLAY_STEP_UNKNOWN")
-        return self._read(session, events, events[sent.record], steps)
+        return self._read(session, events, events[sent.record], place, steps)
 
     async def private(self, session_id: str) -> Mapping[str, frozenset[str]] | None:
         """The words of personas in all that was ever sent from a session, by the hash of their descriptions:
@@ -136,12 +143,17 @@ class ActualRequests:
         return private_words(messages, records)
 
     def _read(
-        self, session: Session, events: Sequence[Event], record: Event, steps: tuple[SentStep, ...]
+        self,
+        session: Session,
+        events: Sequence[Event],
+        record: Event,
+        place: Place,
+        steps: tuple[SentStep, ...],
     ) -> ActualRequest:
         data = record.data if record.type == REQUEST_RECORD else only_assembled(record)
         at = next((step.number for step in steps if step.record == record.seq), 0)
         if data.get("version") != VERSION:
-            return ActualRequest(record.seq, record.time, None, (), {}, "version-unknown", steps, at)
+            return ActualRequest(record.seq, record.time, place, None, (), {}, "version-unknown", steps, at)
         config: Mapping[str, Any] = {}
         messages: Sequence[Message] = ()
         reason: Missing | None = None
@@ -160,6 +172,7 @@ class ActualRequests:
         return ActualRequest(
             seq=record.seq,
             time=record.time,
+            place=place,
             strategy=data["strategy"],
             messages=tuple(shown_messages(messages, known_sources([*until, data]), answered, assembled)),
             config=config,
@@ -224,16 +237,17 @@ def _sources(messages: Sequence[Message], told: Told) -> Iterator[dict[str, Any]
 
     def found(node: Node | None, part: Part, message: Message, start: int) -> dict[str, Any]:
         content = hashes.get(message["id"]) or hashes.setdefault(message["id"], json_hash(message["content"]))
-        return _source(node, part, message["id"], content, start)
+        return _source(node, part, told.compilation, message["id"], content, start)
 
     def named_node(part: Part) -> Node | None:
         return nodes.get(named.get(part.name) or "")
 
-    system = [message for message in messages if message["role"] == "system" and message_text(message)]
-    if len(system) == 1 and message_text(system[0]) == told.assembly.system_text:
+    # what instructed the model before, and was told to it then, is in the evidence of then
+    system = next((m for m in reversed(messages) if m["role"] == "system" and message_text(m)), None)
+    if system is not None and message_text(system) == told.assembly.system_text:
         start = 0
         for part in told.assembly.said:
-            yield found(named_node(part), part, system[0], start)
+            yield found(named_node(part), part, system, start)
             start += utf16(part.text) + len(_JOINT)
     snapshot = next((m for m in reversed(messages) if m["source"].get("kind") == SNAPSHOT_KIND), None)
     if snapshot is not None:
@@ -249,8 +263,15 @@ def _sources(messages: Sequence[Message], told: Told) -> Iterator[dict[str, Any]
             yield found(node, Part(node.name, node.text), message, 0)
 
 
-def _source(node: Node | None, part: Part, message_id: str, message_hash: str, start: int) -> dict[str, Any]:
-    label, module = labelled_part(part) if node is None else (node.name or node.field, node.source_id)
+def _source(
+    node: Node | None,
+    part: Part,
+    made: Compilation | None,
+    message_id: str,
+    message_hash: str,
+    start: int,
+) -> dict[str, Any]:
+    label, module = (node.name or node.field, node.source_id) if node else labelled_part(part, made)
     return {
         "id": part.name if node is None else node.id,
         "name": label,

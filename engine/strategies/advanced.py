@@ -20,7 +20,6 @@ from engine.assembler import (
     AssemblyRequest,
     Recorded,
     Sources,
-    Strategy,
     apply_history_policy,
     deliver_advanced,
     read_metadata,
@@ -169,13 +168,16 @@ def switched(accepted: Assembly, applied: Applied) -> Assembly:
     return replace(accepted, contexts=tuple(part for part in accepted.contexts if stays.get(part.name, True)))
 
 
-def begins_series(session: Session, strategy: Strategy) -> bool:
-    """Whether the last request was not put together by this very strategy, so that what instructed it need
-    not hold any more. The first request begins one by itself."""
+def begins_series(session: Session, applied: Applied | None) -> bool:
+    """Whether the last request was put together otherwise than the next one, so that what instructed it need
+    not hold any more: by another strategy, or only one of the two anew. The first request begins one by
+    itself."""
     if session.request_header() is None:
         return False
     last = last_assembly(session, settled=True)
-    return last is None or read_metadata(last.data["metadata"]).revision != strategy.revision
+    if applied is None or applied.strategy.standard:
+        return last is not None
+    return last is None or read_metadata(last.data["metadata"]).revision != applied.strategy.revision
 
 
 def newest_record(session: Session) -> Event | None:

@@ -15,7 +15,7 @@ from engine.prompting import Built, Part, PromptMessage
 from engine.session import Journal, Message, Session, estimate_tokens
 from engine.strategies.assets import remark_of
 from engine.strategies.preview import Preview
-from engine.strategies.shown import PreviewBlock, PreviewMessage
+from engine.strategies.shown import PreviewBlock, PreviewMessage, prompt_name
 from engine.tavern import (
     Compilation,
     ModelFacts,
@@ -124,9 +124,7 @@ def _block(part: Part, made: Compilation, message: PromptMessage) -> PreviewBloc
 
 def _name(identifier: str, made: Compilation) -> str:
     """What the author of the preset calls a prompt."""
-    prompts = made.request.preset.prompts if made.request.preset is not None else ()
-    named = (prompt.name for prompt in prompts if prompt.identifier == identifier and prompt.name)
-    return next(named, _SETTINGS.get(identifier, identifier))
+    return prompt_name(made, identifier) or _SETTINGS.get(identifier, identifier)
 
 
 def _remarks(built: Built) -> Sequence[JsonObject]:

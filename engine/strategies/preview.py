@@ -18,11 +18,13 @@ from engine.cancel import CancelToken
 from engine.codec import JsonObject
 from engine.llm import CallConfig
 from engine.session import Journal, Message, estimate_tokens, message_text, message_tokens
-from engine.strategies.advanced import with_sections
+from engine.strategies.advanced import begins_series, with_sections
 from engine.strategies.assets import remark_of
 from engine.strategies.choice import APPLIED, LastAssembly, Wanted
 from engine.strategies.history import foreseen, repeated
 from engine.strategies.projected import blocks_of
+from engine.strategies.provenance import KnownSources, known_sources, shown_messages
+from engine.strategies.sentsteps import REQUEST_RECORD
 from engine.strategies.service import Strategies
 from engine.strategies.shown import PreviewBlock, PreviewMessage, labelled_part
 from engine.strategies.standard import contributed
@@ -109,19 +111,25 @@ class Previews:
         batch = tuple(admitted) if snapshot is None else (*admitted, snapshot)
         model = self._model()
         # what changes the history begins anew: then nothing that instructed the model before is left
-        goes_on = model.later_instructions and tuple(history) == tuple(session.derive())
+        goes_on = (
+            model.later_instructions
+            and tuple(history) == tuple(session.derive())
+            and not begins_series(session, applied)
+        )
         await self._strategies.project(context, history, batch, goes_on=goes_on)
         placed = choice.made if choice is not None else None
         made = placed.compilation if placed is not None else compiled
         assert made is not None  # the profile is a section of every prompt
-        messages = _Request(history, assembly, batch, placed, goes_on).messages()
+        records = [event.data for event in session.events() if event.type == REQUEST_RECORD]
+        request = _Request(history, assembly, batch, placed, made, known_sources(records), goes_on)
+        messages = request.messages()
         diagnostics = (
             placed.diagnostics if placed is not None else tuple(map(remark_of, made.profile.diagnostics))
         )
         return Preview(
             strategy=applied,
             messages=tuple(messages),
-            contexts=_blocks(assembly.facts, placed.standard if placed is not None else None),
+            contexts=_blocks(assembly.facts, placed.standard if placed is not None else None, made),
             parameters=self._parameters.proposed(made.call_config),
             diagnostics=(*diagnostics, *repeated(history, applied, says=_says(placed))),
             tokens=sum(message.tokens for message in messages),
@@ -141,22 +149,25 @@ class _Request:
         assembly: Assembly,
         batch: Sequence[Message],
         placed: LastAssembly | None,
+        made: Compilation,
+        sources: KnownSources,
         goes_on: bool,
     ) -> None:
-        """`goes_on` says that earlier instructions stay in the history and new ones are told behind it."""
+        """`sources` are what earlier requests have put into the history; `goes_on` says that earlier
+        instructions stay in it and new ones are told behind it."""
         self._history = history
+        self._sources = sources
         self._assembly = assembly
         self._batch = batch
         self._placed = placed
+        self._made = made
         self._standard = placed.standard if placed is not None else None
         self._goes_on = goes_on and not (self._standard is not None and self._standard.reconcile_system)
 
     def messages(self) -> list[PreviewMessage]:
         if self._placed is not None and self._placed.advanced is not None:
             return self._projected(self._placed.advanced)
-        talk = [
-            _shown(message, "history", "history") for message in self._history if message["role"] != "system"
-        ]
+        talk = self._said([message for message in self._history if message["role"] != "system"])
         instructions = self._instructions()
         told = [message for message in self._history if message["role"] == "system"]
         if self._goes_on and told and instructions:
@@ -167,7 +178,7 @@ class _Request:
 
     def _instructions(self) -> list[PreviewMessage]:
         """The system text; none where it is empty."""
-        blocks = _blocks(self._assembly.said, self._standard)
+        blocks = _blocks(self._assembly.said, self._standard, self._made)
         if not blocks:
             return []
         text = self._assembly.system_text
@@ -186,8 +197,12 @@ class _Request:
             elif message["role"] == "system":
                 found.append(_shown(message, "system", EARLIER))
             else:
-                found.append(_shown(message, "history", "history"))
+                found += self._said([message])
         return found if same else [*found, now]
+
+    def _said(self, messages: Sequence[Message]) -> list[PreviewMessage]:
+        """What stands in the history, with what of it a strategy has put there."""
+        return list(shown_messages(messages, self._sources))
 
     def _projected(self, outcome: AdvancedOutcome) -> list[PreviewMessage]:
         record = with_sections(outcome, self._assembly.said)
@@ -202,7 +217,7 @@ class _Request:
             elif message["id"] in coming:
                 found.append(self._step(message))
             else:
-                found.append(_shown(message, "history", "history"))
+                found += self._said([message])
         return found
 
     def _step_batch(self) -> Sequence[Message]:
@@ -219,7 +234,7 @@ class _Request:
             return PreviewMessage(message["role"], text, message_tokens(message), "pre-step", (block,))
         if source.get("kind") == SNAPSHOT_KIND:
             text = message_text(message)
-            blocks = _blocks(self._assembly.facts, self._standard)
+            blocks = _blocks(self._assembly.facts, self._standard, self._made)
             return PreviewMessage(message["role"], text, message_tokens(message), "context", blocks)
         return _shown(message, "input", "input")
 
@@ -243,7 +258,9 @@ def _shown(message: Message, source: str, module: str) -> PreviewMessage:
     )
 
 
-def _blocks(parts: Iterable[Part], placed: StandardOutcome | None) -> tuple[PreviewBlock, ...]:
+def _blocks(
+    parts: Iterable[Part], placed: StandardOutcome | None, made: Compilation
+) -> tuple[PreviewBlock, ...]:
     """The parts with their labels: of the strategy's the entry's name, of others the section's."""
     nodes: dict[str, Node] = {}
     if placed is not None:
@@ -253,7 +270,7 @@ def _blocks(parts: Iterable[Part], placed: StandardOutcome | None) -> tuple[Prev
     blocks = []
     for part in parts:
         node = nodes.get(part.name)
-        blocks.append(_block(node, part.text) if node is not None else _official(part))
+        blocks.append(_block(node, part.text) if node is not None else _official(part, made))
     return tuple(blocks)
 
 
@@ -269,8 +286,8 @@ def _block(node: Node, text: str) -> PreviewBlock:
     )
 
 
-def _official(part: Part) -> PreviewBlock:
-    label, module = labelled_part(part)
+def _official(part: Part, made: Compilation) -> PreviewBlock:
+    label, module = labelled_part(part, made)
     return PreviewBlock(label, part.text, estimate_tokens(part.text), module=module)
 
 

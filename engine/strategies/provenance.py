@@ -7,7 +7,7 @@ nobody's. Source: assembler spec 6.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import ASSEMBLER_KIND
@@ -20,6 +20,7 @@ from engine.strategies.units import Units
 __all__ = [
     "CALLED",
     "VERSION",
+    "KnownSources",
     "known_sources",
     "said_in_turn",
     "shown_messages",
@@ -31,8 +32,11 @@ CALLED: Final = "tool-call"
 VERSION: Final = 1
 """The version of the evidence that is understood here."""
 
+KnownSources: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The recorded sources of each message, by its id."""
 
-def known_sources(records: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+
+def known_sources(records: Sequence[Mapping[str, Any]]) -> KnownSources:
     """The sources of each message, by its id. What a request before has put into the conversation is named in
     that one's evidence; of two, the later counts."""
     found: dict[str, Sequence[Mapping[str, Any]]] = {}
@@ -59,12 +63,12 @@ def said_in_turn(events: Sequence[Event], until: int) -> frozenset[str]:
 
 def shown_messages(
     messages: Sequence[Message],
-    sources: Mapping[str, Sequence[Mapping[str, Any]]],
-    answered: frozenset[str],
+    sources: KnownSources,
+    answered: frozenset[str] = frozenset(),
     assembled: Event | None = None,
 ) -> Iterator[PreviewMessage]:
-    """`sources` are those of each message by its id, `answered` the ids of what the answer is to, `assembled`
-    the record of a request that is no history."""
+    """`answered` are the ids of what the answer is to, `assembled` is the record of a request that is no
+    history."""
     made = blocks_of(messages, assembled.data["metadata"]) if assembled is not None else {}
     for message in messages:
         text = message_text(message)

@@ -282,19 +282,13 @@ class Strategies:
         self, context: AssembleContext, history: Sequence[Message], batch: Sequence[Message], *, goes_on: bool
     ) -> None:
         """Let an advanced strategy make of an assembly that was only looked at what it would send if this
-        batch were admitted behind this history. `goes_on` says that what instructed the model before stays,
-        unless it was another strategy's. Raises as a step would end."""
+        batch were admitted behind this history. `goes_on` says that what instructed the model before stays.
+        Raises as a step would end."""
         choice = self.chosen(context)
         if choice is None or choice.accepted is None or choice.applied is None:
             return
         session = context.session
-        coming = conversation_to_come(
-            session,
-            history,
-            choice.accepted.system_text,
-            batch,
-            goes_on=goes_on and not begins_series(session, choice.applied.strategy),
-        )
+        coming = conversation_to_come(session, history, choice.accepted.system_text, batch, goes_on=goes_on)
         await self._projected(context, choice, coming)
 
     async def _projected(
@@ -328,20 +322,14 @@ class Strategies:
     async def _pre_step(self, step: PreStep, proceed: Next) -> Decision:
         decision: Decision = await proceed()
         choice = self._steps.get(step.session.id)
-        if decision.kind != "enter" or choice is None or choice.applied is None:
+        if decision.kind != "enter" or choice is None:
             return decision
-        if choice.accepted is not None:
-            new = begins_series(step.session, choice.applied.strategy)
-            return replace(decision, starts_series=decision.starts_series or new)
+        new = decision.starts_series or begins_series(step.session, choice.applied)
         outcome = choice.made.standard if choice.made is not None else None
         if outcome is None:
-            return decision
+            return replace(decision, starts_series=new)
         messages = contributed(decision.messages, outcome, continues=continues(step))
-        return replace(
-            decision,
-            messages=messages,
-            starts_series=decision.starts_series or outcome.reconcile_system,
-        )
+        return replace(decision, messages=messages, starts_series=new or outcome.reconcile_system)
 
     def _disposed(self, session_id: str) -> None:
         self._steps.pop(session_id, None)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.agent import Part
+from engine.tavern import Compilation
 from engine.tavern.compilation import PART
 
-__all__ = ["PreviewBlock", "PreviewMessage", "labelled_part"]
+__all__ = ["PreviewBlock", "PreviewMessage", "labelled_part", "prompt_name"]
 
 _MODULES: Final = {"lore": "worldbook", "user": "persona"}
 """What the compiler calls a part, where the source that it is from has another name."""
@@ -38,9 +39,17 @@ class PreviewMessage:
     blocks: tuple[PreviewBlock, ...]
 
 
-def labelled_part(part: Part) -> tuple[str, str]:
-    """(name, source) of a part that no strategy placed."""
+def prompt_name(made: Compilation, identifier: str) -> str:
+    """What the author of the preset calls a prompt; empty where they gave it no name."""
+    prompts = made.request.preset.prompts if made.request.preset is not None else ()
+    return next((prompt.name for prompt in prompts if prompt.identifier == identifier), "")
+
+
+def labelled_part(part: Part, made: Compilation | None = None) -> tuple[str, str]:
+    """(name, source) of a part that no strategy placed; `made` is the compilation that it is of."""
     if not part.name.startswith(f"{PART}:"):
         return part.name, "native-system"
     _, _, _, module, label = part.name.split(":", 4)
+    if module == "preset" and made is not None:
+        label = prompt_name(made, label) or label
     return label, _MODULES.get(module, module)

@@ -75,3 +75,25 @@ async def test_later_instructions_show_what_they_add_to_those_before() -> None:
         "**3.** ⚙️ system · instructions · 28 tokens\n-# – all of **1.**, and:\n"
         "-# – Preset / Reminder · 4 · Mind the rain."
     )
+
+
+async def test_the_names_under_the_bar_add_up_to_all_of_it() -> None:
+    # given messages that take more than their parts, and one whose parts were each rounded up
+    parts = (
+        PreviewBlock("Main", "Be kind.", 2, module="preset"),
+        PreviewBlock("", "A smith.", 2, module="character"),
+    )
+    more = await panel(PreviewMessage("system", "…", 9, "system", parts), said("user", "Hello."))
+    less = await panel(PreviewMessage("system", "…", 3, "system", parts))
+    # then nothing is left without a name, and nothing is counted twice
+    assert "-# 🟦 Around the texts 5 · 🟩 Preset 2 · 🟨 Card 2 · 🟧 Conversation 2" in more
+    assert "-# 🟦 Card 2 · 🟩 Preset 1" in less
+
+
+async def test_parts_are_called_what_people_call_them() -> None:
+    parts = [("character", "mesexamples"), ("character", "jailbreak"), ("worldbook", "after")]
+    blocks = tuple(PreviewBlock(label, "…", 1, module=module) for module, label in parts)
+    text = await panel(PreviewMessage("system", "…", 3, "system", blocks))
+    assert re.findall(r"-# – (.*?) · ", text) == [
+        *("Card / examples", "Card / last instructions", "World books / after the character")
+    ]

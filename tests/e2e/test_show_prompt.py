@@ -161,6 +161,14 @@ async def test_a_turn_with_tools_shows_each_of_its_requests(scene: Scene, story:
     shown = await becomes(scene, panel, " · Request 2 of 3")
     assert file_of(scene, shown).count("Stealth: 2d6+3 → ") == 1
 
+    # and what was sent last leads to them as well
+    (preview,) = (await ana.slash(story.thread, "strategy preview")).ephemeral
+    (last,) = (await ana.click(preview.id, "Sent last")).ephemeral
+    assert last.text.splitlines()[1].endswith(" · Request 3 of 3")
+    await ana.select(last.id, "Another request for this answer …", "1")
+    shown = await becomes(scene, last, " · Request 1 of 3")
+    assert "Stealth" not in file_of(scene, shown)
+
 
 def options_of(message: Shown) -> list[dict[str, str]]:
     """The options of the only menu, with all that is said of them."""

@@ -17,7 +17,7 @@ from engine.strategies import REQUEST_RECORD, ActualRequest, description_hash, t
 from engine.strategies.privacy import private_places, private_words
 from tests.engine.agent.toolbench import asks
 from tests.engine.play.conftest import table
-from tests.engine.play.table import Table, fails, says
+from tests.engine.play.table import Table, fails, says, utterance
 from tests.engine.strategies.test_steps import SPINE, book, keep, sent, story
 
 ROLL = asks(("c1", "dice", '{"expression":"d20"}'))
@@ -93,7 +93,25 @@ async def test_without_a_strategy_the_parts_of_the_profile_are_named(table: Tabl
     await table.tell(play, "One")
     found = await actual(table, play)
     assert found.strategy is None
-    assert blocks(found)[0][1:] == [("preset", "main"), ("character", "description"), ("preset", "tail")]
+    assert blocks(found)[0][1:] == [("preset", "main"), ("character", "description"), ("preset", "Tail")]
+
+
+async def test_instructions_behind_the_conversation_are_named_and_so_are_those_before_them(
+    table: Table,
+) -> None:
+    # given a model that takes later instructions, no strategy, and lore that comes and goes
+    table.voice.system_prompt_update = "in-history"
+    play = await story(table, book_ids=(await book(table, comment="The weather"),))
+    await table.plays.use_strategy(play, None)
+    await table.tell(play, "Dry", "The rain")
+    found = await actual(table, play)
+    systems = [
+        named
+        for message, named in zip(found.messages, blocks(found), strict=True)
+        if message.role == "system"
+    ]
+    parts = [("cast", "cast"), ("preset", "main"), ("character", "description"), ("preset", "Tail")]
+    assert systems == [parts, [*parts[:3], ("worldbook", "before"), parts[3]]]
 
 
 async def test_a_log_that_was_tampered_with_proves_nothing(table: Table) -> None:  # case 68
@@ -149,10 +167,10 @@ async def test_ranges_are_cut_exactly_behind_characters_of_two_units(table: Tabl
 # --- what a given answer was written to
 
 
-async def answered(table: Table, play: str, at: int, variant: int = -1, **more: Any) -> ActualRequest:
+async def answered(table: Table, play: str, at: int, variant: int = -1) -> ActualRequest:
     """What one answer of one exchange was written to."""
     node = (await table.nodes(play))[at]
-    found = await table.engine.actual_request(play, node.id, node.variants[variant].id, **more)
+    found = await table.engine.actual_request(play, node.id, node.variants[variant].id)
     assert found is not None
     return found
 
@@ -208,7 +226,7 @@ async def test_a_turn_with_tools_has_a_request_for_each_step(table: Table) -> No
     assert [(step.number, step.tools) for step in newest.steps] == [(1, ("dice",)), (2, ("dice",)), (3, ())]
     assert newest.step == 3
     for number in (1, 2, 3):
-        found = await answered(table, play, 0, step=number)
+        found = await table.engine.requests.of_answer(*newest.place, number)
         assert [(m.role, m.text) for m in found.messages] == sent(table, number - 1)
         assert (found.step, found.steps) == (number, newest.steps)
     assert [message.role for message in newest.messages].count("tool") == 2
@@ -220,8 +238,35 @@ async def test_a_turn_with_tools_has_a_request_for_each_step(table: Table) -> No
     ]
     assert [m.blocks[0].module for m in newest.messages if m.text == "TAIL Ada"] == ["preset"] * 3
     with pytest.raises(PlayError) as refused:
-        await answered(table, play, 0, step=4)
+        await table.engine.requests.of_answer(*newest.place, 4)
     assert refused.value.error_code == "PLAY_STEP_UNKNOWN"
+    # and the newest request of the story leads to the others of its turn as well
+    last = await actual(table, play)
+    assert (last.step, last.steps) == (3, newest.steps)
+    assert await table.engine.requests.of_answer(*last.place, 1) == replace(
+        await table.engine.requests.of_answer(*newest.place, 1), place=last.place
+    )
+
+
+async def test_a_preview_names_what_earlier_steps_said_as_the_request_will(table: Table) -> None:
+    # given an answer for which dice were rolled, with a text of the strategy before each request
+    play = await story(table, tools=("dice",))
+    table.voice.will(ROLL, says("You slip past."))
+    await table.tell(play, "I sneak")
+    # when the next request is looked at, and sent
+    preview = await table.engine.preview(play, utterance("I run"))
+    await table.tell(play, "I run")
+    # then the preview had all messages with their parts, the call of the tool too
+    found = await actual(table, play)
+    named = [[(b.module, b.label, b.text) for b in m.blocks] for m in preview.messages]
+    assert named[1:4] == [
+        [("native", "Ana", "Ana: I sneak")],
+        [("preset", "Tail", "TAIL Ada")],
+        [("tool-call", "dice", '{"expression":"d20"}')],
+    ]
+    assert named[5:7] == [[("preset", "Tail", "TAIL Ada")], [("native", "model", "You slip past.")]]
+    assert named[:7] == [[(b.module, b.label, b.text) for b in m.blocks] for m in found.messages[:7]]
+    assert [m.source for m in preview.messages] == [m.source for m in found.messages]
 
 
 async def test_a_step_that_was_tried_again_was_answered_to_its_last_request(table: Table) -> None:

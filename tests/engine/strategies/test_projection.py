@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
@@ -430,6 +431,32 @@ async def test_a_preview_knows_that_a_model_keeps_what_instructed_it_before(tabl
     assert [m.blocks[0].module for m in preview.messages if m.role == "system"] == [
         *("historical-system-update", "historical-system-update", "cast")
     ]
+
+
+@pytest.mark.parametrize("after", ["builtin-native-roles", None])
+async def test_what_an_advanced_strategy_leaves_behind_is_followed_by_no_second_instructions(
+    table: Table, after: str | None
+) -> None:
+    # given a model that takes later instructions, and a story under an advanced strategy
+    table.voice.system_prompt_update = "in-history"
+    play = await story(table, *SLOTS)
+    await table.plays.use_strategy(play, "builtin-st")
+    await table.tell(play, "One")
+    # when the story goes on under another, or none
+    await table.plays.use_strategy(play, after)
+    preview = await table.engine.preview(play, utterance("Two"))
+    await table.tell(play, "Two")
+    # then all that instructs the model stands before the conversation, as the preview has it
+    assert shown(preview) == sent(table)
+    assert [role for role, _ in sent(table)] == ["system", "user", "assistant", "user"]
+    assert sent(table)[0][1].endswith("HEAD Ana\n\nA SMITH")
+    found = await table.engine.actual_request(play)
+    assert found is not None
+    assert "source-unrecorded" not in {block.module for message in found.messages for block in message.blocks}
+    # and once it does, it stays: the next turn is of the same series
+    await table.tell(play, "Three")
+    headers = [e.data["reason"] for e in await log_of(table, play) if e.type == "request/header"]
+    assert headers == ["initial", "series"]
 
 
 async def test_the_program_s_own_instructions_change_behind_the_conversation_where_that_can_be(
