@@ -16,11 +16,12 @@ from discord import app_commands
 
 from bot.excerpts import clip, one_line
 from bot.i18n import t
-from bot.naming import LENGTH, Naming, engine_of
+from bot.naming import LENGTH, Naming, engine_of, the_one
 from bot.stories import library_owner
 from engine.errors import NotFound
 from engine.host import Engine
 from engine.library import Kind, ResourceRow
+from engine.library.shelf import fold
 
 __all__ = [
     "BookOption",
@@ -115,22 +116,22 @@ def gone_on(row: ResourceRow) -> str:
 
 def twins_of(rows: Sequence[ResourceRow]) -> frozenset[str]:
     """The ids of those whose name another one has as well."""
-    names = Counter(_folded(row.name) for row in rows)
-    return frozenset(row.id for row in rows if names[_folded(row.name)] > 1)
-
-
-def _folded(name: str) -> str:
-    return " ".join(name.casefold().split())
+    names = Counter(fold(row.name) for row in rows)
+    return frozenset(row.id for row in rows if names[fold(row.name)] > 1)
 
 
 async def resolve(interaction: discord.Interaction, kind: Kind, text: str) -> ResourceRow:
     """The card or preset that was meant, by id or name.
 
-    Raises NotFound CARD_UNKNOWN, PRESET_UNKNOWN (data: name) when none fits, or several do.
+    Raises NotFound CARD_UNKNOWN, PRESET_UNKNOWN (data: name) when none fits, InputError NAME_SEVERAL when
+    several names begin so.
     """
+    engine, owner = engine_of(interaction), library_owner(interaction)
     try:
-        return await engine_of(interaction).library.resolve(library_owner(interaction), kind, text)
+        return await engine.library.resolve(owner, kind, text)
     except NotFound as error:
+        rows = await _suggest(engine, owner, kind, text) if fold(text) else []
+        the_one([(row.name, row) for row in rows if fold(row.name).startswith(fold(text))], text)
         raise NotFound(error.message, code=f"{kind.upper()}_UNKNOWN", name=one_line(text, LENGTH)) from None
 
 

@@ -8,11 +8,13 @@ import discord
 
 from bot.markdown import is_grapheme_border
 
-__all__ = ["clip", "one_line", "plain", "prose", "size"]
+__all__ = ["bare", "clip", "one_line", "plain", "prose", "size"]
 
 _ELLIPSIS = "…"
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")  # a masked link
 _EMPHASIS = re.compile(r"[*`]+|__|~~|\|\|")
+_MENTION = re.compile(r"<(?=@|#|/|t:|a?:|id:)|@(?=everyone|here)")  # also an emoji, a time, a command
+_ESCAPE = re.compile(r"\\([\W_])")
 _WORD = 20  # code points; what is longer without a space is no word of a Western language
 _GRAPHEME = 32  # code points; the longest emoji in use have 10, and text made to hurt is cut anyway
 
@@ -62,7 +64,13 @@ def _escaped(text: str) -> str:
     # Of several links discord.py escapes the first alone, so none are left to it; nobody's name may put a
     # link under our own words. The sign that stands in for them shows nothing: one of the text's own goes.
     text = text.replace("\0", "").replace("](", "]\0")
-    return discord.utils.escape_markdown(text).replace("\0", r"\(")
+    escaped = discord.utils.escape_markdown(text).replace("\0", r"\(")
+    return _MENTION.sub(r"\\\g<0>", escaped)
+
+
+def bare(text: str) -> str:
+    """What `plain` has made, for a place that shows no markup: without the escapes."""
+    return _ESCAPE.sub(r"\1", text)
 
 
 def prose(text: str, chars: int) -> str:

@@ -6,21 +6,26 @@ deferring, in the command.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
 
 import discord
 import structlog
 from discord import app_commands
 
-from engine.errors import EngineError
+from bot.excerpts import one_line, plain
+from engine.errors import EngineError, InputError
 from engine.host import Engine
 
-__all__ = ["CHOICES", "LENGTH", "Naming", "engine_of"]
+__all__ = ["CHOICES", "LENGTH", "Naming", "engine_of", "the_one"]
 
 log = structlog.get_logger(__name__)
 
 CHOICES = 25  # what Discord shows in one list
 LENGTH = 100  # characters of a choice's name
+_TOLD = 5  # of several that could be meant: enough to see why
+
+T = TypeVar("T")
 
 
 class Naming(app_commands.Transformer):
@@ -50,6 +55,20 @@ class Naming(app_commands.Transformer):
     async def offered(self, interaction: discord.Interaction, text: str) -> list[app_commands.Choice[str]]:
         """What fits the text, best first."""
         raise NotImplementedError
+
+
+def the_one(found: Sequence[tuple[str, T]], text: str) -> T | None:
+    """What was meant by a text that fits these (name, thing): the only one; None where nothing fits.
+
+    Raises InputError NAME_SEVERAL (data: name, names) when several do: to take any would be a guess.
+    """
+    if len(found) > 1:
+        names = ", ".join(f"**{plain(name, 60)}**" for name, _ in found[:_TOLD])
+        names += " …" if len(found) > _TOLD else ""
+        raise InputError(
+            "Several could be meant.", code="NAME_SEVERAL", name=one_line(text, LENGTH), names=names
+        )
+    return found[0][1] if found else None
 
 
 def engine_of(interaction: discord.Interaction) -> Engine:

@@ -13,7 +13,7 @@ from discord import app_commands
 
 from bot.excerpts import clip, one_line
 from bot.i18n import t
-from bot.naming import CHOICES, LENGTH, Naming, engine_of
+from bot.naming import CHOICES, LENGTH, Naming, engine_of, the_one
 from bot.stories import library_owner
 from engine.errors import NotFound
 from engine.library import StoredPersona, Template
@@ -78,7 +78,7 @@ TemplateOption = app_commands.Transform[str, _Templates]
 async def persona_meant(interaction: discord.Interaction, text: str | None) -> StoredPersona:
     """One of a person's own by id or name; without a name the one they play.
 
-    Raises NotFound PERSONA_UNKNOWN (data: name), PERSONA_NONE when they play nobody.
+    Raises NotFound PERSONA_UNKNOWN (data: name), PERSONA_NONE when they play nobody, InputError NAME_SEVERAL.
     """
     personas = engine_of(interaction).library.personas
     user = str(interaction.user.id)
@@ -95,7 +95,7 @@ async def persona_meant(interaction: discord.Interaction, text: str | None) -> S
 
 
 async def template_meant(interaction: discord.Interaction, text: str) -> Template:
-    """A template by id or name. Raises NotFound TEMPLATE_UNKNOWN (data: name)."""
+    """A template by id or name. Raises NotFound TEMPLATE_UNKNOWN (data: name), InputError NAME_SEVERAL."""
     templates = await engine_of(interaction).library.templates.list(library_owner(interaction))
     found = _meant(templates, text, lambda template: template.id, lambda template: template.name)
     if found is None:
@@ -111,12 +111,10 @@ def _fitting(things: Sequence[T], text: str, name: Callable[[T], str]) -> list[T
 
 
 def _meant(things: Sequence[T], text: str, key: Callable[[T], str], name: Callable[[T], str]) -> T | None:
-    """The one with this id or name, else the only one that begins so."""
+    """The one with this id or name, else the only one that begins so. Raises InputError NAME_SEVERAL."""
     exact = [thing for thing in things if key(thing) == text.strip() or fold(name(thing)) == fold(text)]
-    if exact:
-        return exact[0]
     starting = [thing for thing in things if fold(text) and fold(name(thing)).startswith(fold(text))]
-    return starting[0] if len(starting) == 1 else None
+    return exact[0] if exact else the_one([(name(thing), thing) for thing in starting], text)
 
 
 def _choice(name: str, about: str) -> str:

@@ -7,6 +7,7 @@ again. A refusal is an InputError whose code names the text `import.*` and whose
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,8 +16,10 @@ import discord
 import structlog
 
 from bot.excerpts import clip, plain, size
+from bot.i18n import t
 from bot.remarks import refusal_text
 from engine.errors import AssemblyError, InputError, ResourceError
+from engine.library import Kind, recognised
 
 __all__ = ["Noun", "Upload", "check_size", "read_upload", "refusal"]
 
@@ -25,6 +28,12 @@ log = structlog.get_logger(__name__)
 Noun: TypeAlias = Literal["card", "preset", "world", "regex", "persona", "template", "strategy"]
 """What somebody meant to bring, by the name of the command."""
 
+_LIKE: Mapping[Kind, str] = {
+    "card": "card",
+    "preset": "preset",
+    "world_book": "world-book",
+    "regex": "regex",
+}
 _SECONDS = 60.0  # 32 MiB at half a megabyte a second; an interaction can be answered for 15 minutes
 _TRIES = 2
 _PAUSE = 0.5  # seconds before the second try: the CDN's hiccups are short
@@ -56,8 +65,11 @@ def refusal(
     filename: str,
     noun: Noun,
     locale: discord.Locale | str | None = None,
+    *,
+    body: bytes = b"",
 ) -> InputError:
-    """What the library refused, as an error that says so of this file in the reader's language.
+    """What the library refused, as an error that says so of this file in the reader's language. With its
+    `body` it is told as well when the file is something else that the library takes.
 
     Codes IMPORT_LIBRARY_FULL (data: limit), IMPORT_NOT_CARD, IMPORT_NOT_PRESET and so on, by the noun
     (data: file, reason).
@@ -67,11 +79,13 @@ def refusal(
         return InputError(error.message, code="IMPORT_LIBRARY_FULL", limit=error.data["limit"])
     if code == "LIBRARY_STORAGE_LIMIT_REACHED":
         return InputError(error.message, code="IMPORT_LIBRARY_FULL", limit=size(error.data["limit"]))
+    kind = recognised(body, filename) if body else None
+    reason = t(locale, f"refusal.like-{_LIKE[kind]}") if kind else refusal_text(locale, error)
     return InputError(
         error.message,
         code=f"IMPORT_NOT_{noun.upper()}",
         file=plain(filename, _NAME),
-        reason=clip(refusal_text(locale, error), 500),  # the readers' messages quote the file
+        reason=clip(reason, 500),  # the readers' messages quote the file
     )
 
 

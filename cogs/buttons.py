@@ -10,6 +10,7 @@ from bot import failures
 from bot.client import Inglenook
 from bot.i18n import t
 from bot.press import Handler, PressCog
+from bot.strategy.panel import known_name
 from engine.errors import PlayError
 from engine.play import Head
 
@@ -38,12 +39,24 @@ class Buttons(PressCog):
         }
 
     async def _prev(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
-        await interaction.response.defer()
-        await self.bot.moves.turn_page(play, node, variant, -1)
+        await self._turn_page(interaction, play, node, variant, step=-1)
 
     async def _next(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
+        await self._turn_page(interaction, play, node, variant, step=+1)
+
+    async def _turn_page(
+        self, interaction: discord.Interaction, play: str, node: str, variant: str, *, step: int
+    ) -> None:
         await interaction.response.defer()
-        await self.bot.moves.turn_page(play, node, variant, +1)
+        if await self.bot.moves.turn_page(play, node, variant, step):
+            locale = str(interaction.locale)
+            applied = await self.bot.engine.plays.strategy(play)
+            if applied is None:
+                text = t(locale, "answer.no_strategy_again")
+            else:
+                name = known_name(applied.id, applied.strategy.name, locale)
+                text = t(locale, "answer.strategy_again", name=name)
+            await failures.answer(interaction, text)
 
     async def _again(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
         await interaction.response.defer()

@@ -217,7 +217,7 @@ class Personas(
         except ResourceError as error:
             if error.error_code not in _FILE_CODES:
                 raise
-            raise refusal(error, upload.filename, "persona", interaction.locale) from error
+            raise refusal(error, upload.filename, "persona", interaction.locale, body=upload.body) from error
         note = came_text(came, str(interaction.locale))
         if len(came.personas) == 1:
             await self.show_persona(interaction, came.personas[0], note)

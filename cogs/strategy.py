@@ -10,6 +10,7 @@ from discord import app_commands
 from discord.ext import commands
 
 from bot.browse import Browser, Entry, Source, Spot
+from bot.choices import made_apart
 from bot.client import Inglenook
 from bot.excerpts import plain
 from bot.handout import hand_out
@@ -21,7 +22,7 @@ from bot.stories import library_owner
 from bot.strategy.desk import StrategyDesk
 from bot.strategy.draft import token_of
 from bot.strategy.keeper import DraftKeeper
-from bot.strategy.option import StrategyOption, strategy_meant
+from bot.strategy.option import StrategyOption, strategy_meant, told_by, twins_among
 from bot.strategy.outlook import culprit, undone
 from bot.strategy.panel import strategy_line, strategy_name, strategy_panel
 from bot.uploads import read_upload, refusal
@@ -44,15 +45,19 @@ class _Strategies(Source[KeptStrategy]):
 
     def __init__(self, cog: StrategyCog) -> None:
         self._cog = cog
+        self._twins: frozenset[str] = frozenset()
 
     async def things(self, interaction: discord.Interaction, spot: Spot) -> Sequence[KeptStrategy]:
         kept = await self._cog.store.list(library_owner(interaction))
         locale = str(interaction.locale)
+        self._twins = twins_among(kept, locale)
         return [each for each in kept if fold(spot.search) in fold(strategy_name(each, locale))]
 
     def entry(self, thing: KeptStrategy, locale: str) -> Entry:
-        name = discord.utils.remove_markdown(strategy_name(thing, locale))
-        return Entry(thing.id, strategy_line(thing, locale), name)
+        twin, text = thing.id in self._twins, strategy_line(thing, locale)
+        if twin:
+            text += f" · {made_apart(thing.created_at, thing.id)}"
+        return Entry(thing.id, text, told_by(thing, locale, twin=twin))
 
     async def open(self, interaction: discord.Interaction, spot: Spot, thing_id: str) -> None:
         await self._cog.show_strategy(interaction, thing_id)
@@ -170,10 +175,15 @@ class StrategyCog(
         await interaction.response.defer(ephemeral=True, thinking=True)
         applied = await self._applied(interaction) if strategy is None else None
         if applied is not None and await self._lost(interaction, applied):
-            made = await self._create(interaction, change_strategy(applied.strategy, name=name))
+            made, changed = (
+                await self._create(interaction, change_strategy(applied.strategy, name=name)),
+                False,
+            )
         else:
-            made = await self.keeper.copy(interaction, await self._meant(interaction, strategy), name)
-        await self.show_strategy(interaction, made.id, t(interaction.locale, "strategy.copied"))
+            meant = await self._meant(interaction, strategy)
+            made, changed = await self.keeper.copy(interaction, meant, name)
+        note = t(interaction.locale, "strategy.copied_draft" if changed else "strategy.copied")
+        await self.show_strategy(interaction, made.id, note, t(interaction.locale, "strategy.copied_hint"))
 
     @app_commands.command(
         name=label("commands.strategy.import.name"), description=label("commands.strategy.import.description")
@@ -188,7 +198,7 @@ class StrategyCog(
         except AssemblyError as error:
             if error.error_code not in ("STRATEGY_INVALID", "HISTORY_POLICY_INVALID"):
                 raise
-            raise refusal(error, upload.filename, "strategy", interaction.locale) from error
+            raise refusal(error, upload.filename, "strategy", interaction.locale, body=upload.body) from error
         made = await self._create(interaction, strategy)
         note = t(interaction.locale, "strategy.imported")
         try:
@@ -252,10 +262,12 @@ class StrategyCog(
 
     # -- inside ------------------------------------------------------------------------------------
 
-    async def show_strategy(self, interaction: discord.Interaction, strategy_id: str, note: str = "") -> None:
+    async def show_strategy(
+        self, interaction: discord.Interaction, strategy_id: str, note: str = "", hint: str = ""
+    ) -> None:
         """The panel as a new message."""
         kept = await self.store.get(library_owner(interaction), strategy_id)
-        view = strategy_panel(kept, await self.keeper.view(interaction, kept, note))
+        view = strategy_panel(kept, await self.keeper.view(interaction, kept, note, hint))
         await interaction.followup.send(view=view, ephemeral=True)
 
     async def _meant(self, interaction: discord.Interaction, text: str | None) -> str:
@@ -316,6 +328,7 @@ class StrategyCog(
         if kept.built_in:
             raise AssemblyError("Built-in strategies stay.", code="STRATEGY_READ_ONLY")
         found = await self.keeper.changeable(interaction, kept.id)
+        await self.keeper.check_unused(found)
         locale, token = interaction.locale, token_of(found.strategy)
         view = row(
             button("strategy-delete-yes", found.id, token, label=t(locale, "button.delete"), style=DANGER),

@@ -184,7 +184,7 @@ class Templates(
         except ResourceError as error:
             if error.error_code not in _FILE_CODES:
                 raise
-            raise refusal(error, upload.filename, "template", interaction.locale) from error
+            raise refusal(error, upload.filename, "template", interaction.locale, body=upload.body) from error
         await self.show_template(interaction, made.id, t(interaction.locale, "template.imported"))
 
     @app_commands.command(

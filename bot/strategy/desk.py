@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import discord
 
 from bot import forms, texts
+from bot.excerpts import bare
 from bot.i18n import t
 from bot.presetpanel import prompt_token as token_of
 from bot.press import Handler, chosen
@@ -103,8 +104,9 @@ class StrategyDesk(DraftDesk):
         await self._show_kept(interaction, kept, copied=copied)
 
     async def _show_kept(self, interaction: discord.Interaction, kept: KeptStrategy, *, copied: bool) -> None:
-        note = t(interaction.locale, "strategy.copied" if copied else "strategy.saved")
-        view = await self._keeper.view(interaction, kept, note)
+        done = "copied" if copied else "saved"
+        note, hint = (t(interaction.locale, f"strategy.{key}") for key in (done, f"{done}_hint"))
+        view = await self._keeper.view(interaction, kept, note, hint)
         await self._replace(interaction, strategy_panel(kept, view))
 
     async def _drop(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
@@ -185,7 +187,7 @@ class StrategyDesk(DraftDesk):
 
     async def _text(self, interaction: discord.Interaction, *args: str) -> None:
         draft, rule = await self._found(interaction, args)
-        name = discord.utils.remove_markdown(module_name(rule, str(interaction.locale)))
+        name = bare(module_name(rule, str(interaction.locale)))
         wording = Wording(rule.text, name, "text.txt", t(interaction.locale, "strategy.form.text_hint"))
         await texts.edit(interaction, "strategy-wrote", (draft.kept.id, draft.token, args[2]), wording)
 
@@ -222,7 +224,7 @@ class StrategyDesk(DraftDesk):
             depth = "" if rule.depth is None else str(rule.depth)
             hint, label = t(locale, "strategy.form.depth_hint"), t(locale, "strategy.fact.depth")
             fields.append(forms.TextField("depth", label, depth, most=6, hint=hint))
-        title = discord.utils.remove_markdown(module_name(rule, str(locale)))
+        title = bare(module_name(rule, str(locale)))
         op_args = (draft.kept.id, draft.token, args[2])
         await forms.ask(interaction, forms.form("strategy-was-set", *op_args, title=title, fields=fields))
 

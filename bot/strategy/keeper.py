@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import discord
 
 from bot import rights
 from bot.bindings import Bindings
-from bot.excerpts import one_line
+from bot.excerpts import bare, one_line
 from bot.i18n import t
 from bot.stories import leads, library_owner
 from bot.strategy.draft import Draft, Drafts
@@ -81,6 +82,7 @@ class DraftKeeper:
         interaction: discord.Interaction,
         kept: KeptStrategy,
         note: str = "",
+        hint: str = "",
         *,
         trying: Strategy | None = None,
     ) -> StrategyView:
@@ -102,6 +104,7 @@ class DraftKeeper:
             earlier=applied is not None and applied.strategy.revision != kept.strategy.revision,
             can_change=self.may_change(interaction, kept),
             note=note,
+            hint=hint,
             outlook=ahead,
             sources=self._engine.strategies.sources.capture(),
         )
@@ -119,14 +122,16 @@ class DraftKeeper:
         mine = str(interaction.user.id) == kept.created_by
         return not kept.built_in and (mine or rights.manages(interaction))
 
-    async def copy(self, interaction: discord.Interaction, strategy_id: str, name: str) -> KeptStrategy:
-        """A copy with what somebody has changed and not saved, which is gone from the draft then."""
+    async def copy(
+        self, interaction: discord.Interaction, strategy_id: str, name: str
+    ) -> tuple[KeptStrategy, bool]:
+        """A copy with what somebody has changed and not saved, which is gone from the draft then; whether
+        there was such."""
         draft = await self.draft(interaction, strategy_id)
         owner, by = library_owner(interaction), interaction.user.id
         ends = self._drafts.saved(owner, by, draft)
-        return await self._store.create(
-            owner, change_strategy(draft.strategy, name=name), str(by), beside=[ends]
-        )
+        strategy = change_strategy(draft.strategy, name=name)
+        return await self._store.create(owner, strategy, str(by), beside=[ends]), draft.unsaved
 
     async def delete(self, interaction: discord.Interaction, kept: KeptStrategy) -> None:
         """Delete it as it was looked at. What others have changed about it and not saved stays theirs.
@@ -134,15 +139,25 @@ class DraftKeeper:
         Raises as the store, with InputError STRATEGY_IN_USE_THERE where a channel can be named that uses it.
         """
         owner = library_owner(interaction)
-        try:
+        with self._told_where():
             await self._store.delete(owner, kept.id, expected=kept.strategy.revision)
+        await self._drafts.drop(owner, interaction.user.id, kept.id)
+
+    async def check_unused(self, kept: KeptStrategy) -> None:
+        """Raises as `delete` where a story uses it."""
+        with self._told_where():
+            await self._store.check_unused(kept.id)
+
+    @contextmanager
+    def _told_where(self) -> Iterator[None]:
+        try:
+            yield
         except AssemblyError as error:
             bindings = [self._bindings.of_play(play_id) for play_id in error.data.get("stories", ())]
             places = ", ".join(f"<#{binding.channel_id}>" for binding in bindings if binding is not None)
             if not places:
                 raise
             raise InputError("Stories use it.", code="STRATEGY_IN_USE_THERE", places=places) from error
-        await self._drafts.drop(owner, interaction.user.id, kept.id)
 
     @staticmethod
     def _renamed(interaction: discord.Interaction, draft: Draft) -> Strategy:
@@ -150,6 +165,6 @@ class DraftKeeper:
         strategy, kept = draft.strategy, draft.kept
         if draft.gone or strategy.name != kept.strategy.name:
             return strategy
-        name = discord.utils.remove_markdown(strategy_name(kept, str(interaction.locale)))
+        name = bare(strategy_name(kept, str(interaction.locale)))
         name = t(interaction.locale, "strategy.copy_of", name=one_line(name, 150))
         return change_strategy(strategy, name=name)

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import discord
-
-from bot.excerpts import plain
+from bot.excerpts import bare, plain
 from bot.failures import explain
 from bot.i18n import t
 from bot.promptpanel import budget, remark_lines
@@ -60,6 +58,6 @@ def culprit(strategy: Strategy, error: EngineError, locale: str) -> str | None:
     rule = next((rule for rule in strategy.rules if rule.id == rule_id), None)
     if rule is None:
         return None
-    name = discord.utils.remove_markdown(module_name(rule, locale))
+    name = bare(module_name(rule, locale))
     part = facts.get("name")
     return plain(f"{name} / {part}" if part else name, 120)

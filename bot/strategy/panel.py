@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import discord
 
-from bot.excerpts import clip, plain, prose
+from bot.excerpts import bare, clip, plain, prose
 from bot.i18n import FALLBACK, catalogue, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
@@ -40,8 +40,9 @@ _LINE_BYTES = 420
 @dataclass(frozen=True, slots=True)
 class StrategyView:
     """Where a strategy is looked at: in which language, whether there is a story that the reader may let
-    use it, whether that story uses it, whether they may save over it, a line to say above, what would happen
-    with it as it is, and the sources that there are (none: not known)."""
+    use it, whether that story uses it, whether they may save over it, a line to say above (with a hint for
+    whoever may let the story use it), what would happen with it as it is, and the sources that there are
+    (none: not known)."""
 
     locale: str
     can_apply: bool = False
@@ -49,6 +50,7 @@ class StrategyView:
     earlier: bool = False
     can_change: bool = False
     note: str = ""
+    hint: str = ""
     outlook: str = ""
     sources: Mapping[str, Definition] = field(default_factory=dict)
 
@@ -58,7 +60,7 @@ def strategy_panel(kept: KeptStrategy, view: StrategyView) -> Layout:
     sheet, locale, strategy = Sheet(), view.locale, kept.strategy
     head = [f"## {strategy_name(kept, locale)}", " · ".join(_facts(strategy, locale, kept=kept))]
     if view.note:
-        head.insert(0, view.note)
+        head.insert(0, f"{view.note} {view.hint}" if view.hint and view.can_apply else view.note)
     if view.in_use:
         head.append(t(locale, "strategy.in_use_earlier" if view.earlier else "strategy.in_use"))
     sheet.text("\n".join(head), 1_600)
@@ -266,7 +268,7 @@ def _about(kept: KeptStrategy, locale: str) -> str:
 def _option(strategy: Strategy, rule: Rule, locale: str) -> discord.SelectOption:
     number = strategy.rules.index(rule) + 1
     mark = "🟢" if rule.enabled else "⚪"
-    name = discord.utils.remove_markdown(module_name(rule, locale))
+    name = bare(module_name(rule, locale))
     return discord.SelectOption(label=clip(f"{number}. {mark} {name}", 100), value=token(rule.id))
 
 

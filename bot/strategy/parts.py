@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import discord
 
-from bot.excerpts import plain
+from bot.excerpts import bare, plain
 from bot.i18n import FALLBACK, catalogue, language, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
@@ -76,9 +76,9 @@ def part_menu(
     if unplaceable(strategy, rule, sources) is None:
         for position in positions_of(rule, sources):
             mark = "🟢" if saved_position(strategy, rule.kind, position.id).enabled else "⚪"
-            options.append((f"{mark} {_bare(_position_name(position, locale))}", token(position.id)))
+            options.append((f"{mark} {bare(_position_name(position, locale))}", token(position.id)))
     options += [
-        (f"⚠️ {_bare(plain(it.position_id, 60))}", token(it.position_id))
+        (f"⚠️ {bare(plain(it.position_id, 60))}", token(it.position_id))
         for it in _strays(strategy, rule, sources)
     ]
     if not options:
@@ -122,7 +122,7 @@ def part_panel(
         return sheet.layout()
     options = [
         (
-            t(locale, "strategy.part.next_to", name=_bare(spot_name(key, strategy, sources, locale))),
+            t(locale, "strategy.part.next_to", name=bare(spot_name(key, strategy, sources, locale))),
             spot_token(key),
         )
         for key in anchors_of(strategy, (rule.kind, position_id), sources)
@@ -245,7 +245,3 @@ def _own(both: tuple[str, str], locale: str) -> str:
 def _kind_name(kind: str, locale: str) -> str:
     key = f"strategy.module.{kind}"
     return t(locale, key) if key in catalogue(FALLBACK) else plain(kind, 80)
-
-
-def _bare(name: str) -> str:
-    return discord.utils.remove_markdown(name)

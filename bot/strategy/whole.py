@@ -8,7 +8,7 @@ from itertools import permutations
 
 import discord
 
-from bot.excerpts import clip, plain
+from bot.excerpts import bare, clip, plain
 from bot.i18n import FALLBACK, catalogue, t
 from bot.presetpanel import prompt_token as token
 from bot.press import button, menu
@@ -76,10 +76,15 @@ def _choices(
         _option(locale, "backend.native", "backend.native_about", "native", strategy.standard),
         _option(locale, "backend.core", f"backend.{on}", "core", not strategy.standard),
     ]
-    sources = _options(locale, "source", ("preset-slots", "manual"), layout.source if layout else None)
+    now = layout.source if layout is not None else None
+    slots = "source.preset_slots" if strategy.standard else "source.preset_slots_core"
+    sources = [
+        _option(locale, slots, "source.preset_slots_about", "preset-slots", now == "preset-slots"),
+        _option(locale, "source.manual", "source.manual_about", "manual", now == "manual"),
+    ]
     if layout is None:
-        now = f"source.none_{_key(strategy.placement)}"
-        sources.insert(0, _option(locale, now, "source.none_about", NO_LAYOUT, True))
+        none = f"source.none_{_key(strategy.placement)}"
+        sources.insert(0, _option(locale, none, "source.none_about", NO_LAYOUT, True))
         return [("backend", backends), ("source", sources)]
     identities = _options(locale, "identity", ("position", "preserve"), layout.identity)
     fallbacks = _options(locale, "missing", ("source-order", "error"), layout.fallback)
@@ -276,7 +281,7 @@ def _literal(delimiter: str) -> str:
 
 def _kind_option(kind: str, locale: str) -> str:
     """A chosen one stands alone on the panel, so that it has to say what it is."""
-    name = discord.utils.remove_markdown(kind_name(kind, locale))
+    name = bare(kind_name(kind, locale))
     return t(locale, "strategy.tidying.kind_option", name=name)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import discord
 
 from bot import forms
+from bot.excerpts import bare
 from bot.i18n import t
 from bot.presetpanel import prompt_token as token_of
 from bot.press import Handler, chosen
@@ -214,7 +215,7 @@ class WholeDesk(DraftDesk):
         locale = interaction.locale
         known = now.source_kind if now is not None else _CUT
         kinds = dict.fromkeys([_CUT, known, *(it.source_kind for it in policy_of(draft.strategy).fragments)])
-        whose = [(discord.utils.remove_markdown(kind_name(it, str(locale))), it, it == known) for it in kinds]
+        whose = [(bare(kind_name(it, str(locale))), it, it == known) for it in kinds]
         start, end = (now.start, now.end) if now is not None else ("", "")
         modes = choice_options("mode", _MODES, now.mode if now is not None else _MODES[0], locale)
         fields: list[forms.FormField] = [

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from engine.assembler.faults import document_invalid, is_first
+from engine.errors import AssemblyError
 
 __all__ = ["AUTOMATIC", "SOURCE_ID", "Anchor", "Layout", "Override", "SavedPosition", "read_layout"]
 
@@ -115,7 +116,7 @@ def read_layout(value: object) -> Layout | None:
     if value is None:
         return None
     if not isinstance(value, Mapping) or not is_first(value.get("version")):
-        raise document_invalid("The layout is not one of version 1.")
+        raise _invalid("The layout is not one of version 1.")
     return Layout(
         source=cast("Any", _one_of(value, "source", ("manual", "preset-slots"))),
         identity=cast("Any", _one_of(value, "identity", ("preserve", "position"))),
@@ -126,10 +127,14 @@ def read_layout(value: object) -> Layout | None:
     )
 
 
+def _invalid(message: str, **facts: Any) -> AssemblyError:
+    return document_invalid(message, why="strategy-layout", **facts)
+
+
 def _one_of(value: Mapping[str, Any], field: str, allowed: Sequence[str]) -> str:
     found = value.get(field)
     if not isinstance(found, str) or found not in allowed:
-        raise document_invalid(f"The layout's {field} must be one of: {', '.join(allowed)}.", field=field)
+        raise _invalid(f"The layout's {field} must be one of: {', '.join(allowed)}.", field=field)
     return found
 
 
@@ -139,12 +144,12 @@ def _overrides(value: object) -> tuple[Override, ...]:
         target, anchor, side = str(item.get("target")), str(item.get("anchor")), item.get("side")
         named = _name(item.get("target")) and _name(item.get("anchor")) and target != anchor
         if not named or side not in ("before", "after"):
-            raise document_invalid("An override names a target and another block as its anchor.")
+            raise _invalid("An override names a target and another block as its anchor.")
         if not isinstance(item.get("detach"), bool):
-            raise document_invalid("An override's detach is true or false.")
+            raise _invalid("An override's detach is true or false.")
         overrides.append(Override(target, anchor, side, item["detach"]))
     if len({override.target for override in overrides}) != len(overrides):
-        raise document_invalid("Each block has at most one override.")
+        raise _invalid("Each block has at most one override.")
     return tuple(overrides)
 
 
@@ -154,14 +159,14 @@ def _priority(value: object) -> tuple[str, ...] | None:
     if value in ("user", "preset"):  # what two earlier versions wrote
         return AUTOMATIC
     if not isinstance(value, (list, tuple)):
-        raise document_invalid("The priority is a list of placement strategies.")
+        raise _invalid("The priority is a list of placement strategies.")
     # "user" had a place of its own once; what a person dragged wins always now
     order = tuple(item for item in value if item != "user")
     legal = all(isinstance(item, str) and SOURCE_ID.fullmatch(item) for item in order)
     if not legal or len(order) > _MAX_PRIORITY or len(set(order)) != len(order):
-        raise document_invalid("The priority names each placement strategy once.")
+        raise _invalid("The priority names each placement strategy once.")
     if not set(AUTOMATIC) <= set(order):
-        raise document_invalid(f"The priority names {', '.join(AUTOMATIC)}.")
+        raise _invalid(f"The priority names {', '.join(AUTOMATIC)}.")
     return order
 
 
@@ -170,7 +175,7 @@ def _positions(value: object) -> tuple[SavedPosition, ...] | None:
         return None
     positions = [_position(item) for item in _list(value, "positions", _MAX_POSITIONS)]
     if len({position.key for position in positions}) != len(positions):
-        raise document_invalid("Each position of a source is saved at most once.")
+        raise _invalid("Each position of a source is saved at most once.")
     return tuple(positions)
 
 
@@ -178,31 +183,31 @@ def _position(item: Mapping[str, Any]) -> SavedPosition:
     source_id, position_id, anchor = item.get("sourceId"), item.get("positionId"), item.get("anchor")
     enabled, placement = item.get("enabled"), item.get("placement")
     if not _source_id(source_id) or not _name(position_id):
-        raise document_invalid("A saved position names a source and one of its positions.")
+        raise _invalid("A saved position names a source and one of its positions.")
     source_id, position_id = cast("str", source_id), cast("str", position_id)
     if not isinstance(enabled, bool) or placement not in ("source", "list"):
-        raise document_invalid("A saved position is enabled or not, and placed by its source or by the list.")
+        raise _invalid("A saved position is enabled or not, and placed by its source or by the list.")
     if anchor is not None and anchor != "end":
         anchor = _anchor(anchor)
         if (anchor.source_id, anchor.position_id) == (source_id, position_id):
-            raise document_invalid("A position cannot be its own anchor.")
+            raise _invalid("A position cannot be its own anchor.")
     return SavedPosition(source_id, position_id, enabled, placement == "list", anchor)
 
 
 def _anchor(item: object) -> Anchor:
     if not isinstance(item, Mapping):
-        raise document_invalid("An anchor is “end” or another position.")
+        raise _invalid("An anchor is “end” or another position.")
     source_id, position_id, side = item.get("sourceId"), item.get("positionId"), item.get("side")
     if not _source_id(source_id) or not _name(position_id) or side not in ("before", "after"):
-        raise document_invalid("An anchor names a position and a side of it.")
+        raise _invalid("An anchor names a position and a side of it.")
     return Anchor(cast("str", source_id), cast("str", position_id), side)
 
 
 def _list(value: object, field: str, most: int) -> Sequence[Mapping[str, Any]]:
     if not isinstance(value, (list, tuple)) or len(value) > most:
-        raise document_invalid(f"The layout's {field} are a list of at most {most}.", field=field)
+        raise _invalid(f"The layout's {field} are a list of at most {most}.", field=field)
     if not all(isinstance(item, Mapping) for item in value):
-        raise document_invalid(f"The layout's {field} are objects.", field=field)
+        raise _invalid(f"The layout's {field} are objects.", field=field)
     return value
 
 

@@ -15,7 +15,7 @@ from engine.assembler.builtins import DEFAULT_STRATEGY, RESERVED, built_in_strat
 from engine.assembler.faults import refuse
 from engine.assembler.selections import Applied, Mode
 from engine.assembler.strategy import Strategy, strategy_from_bytes
-from engine.errors import Conflict
+from engine.errors import AssemblyError, Conflict
 from engine.ids import new_id
 from engine.storage import Row, Store, Write
 
@@ -139,6 +139,11 @@ class AssemblyStore:
             if await self._unless_moved(owner, row, gone):
                 return
 
+    async def check_unused(self, strategy_id: str) -> None:
+        """Raises AssemblyError STRATEGY_IN_USE where a story uses it now, as `delete` would."""
+        if stories := await self._stories(strategy_id):
+            raise _in_use(stories)
+
     # -- what sessions use -----------------------------------------------------------------------
 
     async def apply(
@@ -239,11 +244,18 @@ class AssemblyStore:
                     raise _full() from None
                 case "strategy_delete":
                     assert row is not None  # only what is stored is deleted
-                    users = await self._store.fetch("strategy_stories", id=row["id"], limit=_TOLD_STORIES)
-                    told = tuple(user["id"] for user in users)
-                    raise refuse("STRATEGY_IN_USE", "A session uses this strategy.", stories=told) from None
+                    raise _in_use(await self._stories(row["id"])) from None
             raise
         return True
+
+    async def _stories(self, strategy_id: str) -> Sequence[str]:
+        """Some of those that use it, by id."""
+        users = await self._store.fetch("strategy_stories", id=strategy_id, limit=_TOLD_STORIES)
+        return tuple(user["id"] for user in users)
+
+
+def _in_use(stories: Sequence[str]) -> AssemblyError:
+    return refuse("STRATEGY_IN_USE", "A session uses this strategy.", stories=stories)
 
 
 def _built_in() -> list[KeptStrategy]:

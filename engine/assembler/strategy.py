@@ -170,15 +170,19 @@ class Strategy:
 
 def read_strategy(value: object) -> Strategy:
     """Normalise a document. Unknown fields are dropped. Raises AssemblyError STRATEGY_INVALID."""
-    if not isinstance(value, Mapping) or value.get("format") != FORMAT or not is_first(value.get("version")):
-        raise document_invalid("This is no strategy of a version that is known here.")
+    if not isinstance(value, Mapping) or value.get("format") != FORMAT:
+        message = f"This is no strategy: it does not say that its format is {FORMAT}."
+        raise document_invalid(message, why="strategy-none", format=FORMAT)
+    if not is_first(value.get("version")):
+        raise document_invalid("This strategy is not of version 1.", why="strategy-version")
     name = value.get("name")
     name = name.strip(BLANK) if isinstance(name, str) else ""
     if not name or len(name) > _MAX_NAME:
-        raise document_invalid(f"A strategy has a name of at most {_MAX_NAME} characters.")
+        message = f"A strategy has a name of at most {_MAX_NAME} characters."
+        raise document_invalid(message, why="strategy-name", most=_MAX_NAME)
     backend = value.get("backend")
     if backend not in (None, "native", "core"):
-        raise document_invalid("The back end of a strategy is native or core.")
+        raise document_invalid("The back end of a strategy is native or core.", why="strategy-backend")
     layout = read_layout(value.get("layout"))
     placement = value.get("placement")
     if layout is not None:
@@ -197,7 +201,8 @@ def read_strategy(value: object) -> Strategy:
     try:
         strategy.to_bytes()
     except TypeError:  # half of a surrogate pair, which no UTF-8 can say
-        raise document_invalid("A strategy holds a character that cannot be written.") from None
+        message = "A strategy holds a character that cannot be written."
+        raise document_invalid(message, why="strategy-character") from None
     return strategy
 
 
@@ -207,30 +212,34 @@ def strategy_from_bytes(data: bytes | str) -> Strategy:
         # editors of one system put a mark in front of what they save
         value = loads(data.removeprefix("\ufeff") if isinstance(data, str) else data.removeprefix(_MARK))
     except ValueError:
-        raise document_invalid("This file is not JSON.") from None
+        raise document_invalid("This file is not JSON.", why="strategy-json") from None
     return read_strategy(value)
 
 
 def _rules(value: object) -> tuple[Rule, ...]:
     if not isinstance(value, (list, tuple)) or len(value) > MAX_RULES:
-        raise document_invalid(f"A strategy has a list of at most {MAX_RULES} rules.")
+        message = f"A strategy has a list of at most {MAX_RULES} rules."
+        raise document_invalid(message, why="strategy-rules", most=MAX_RULES)
     rules = tuple(_rule(item) for item in value)
     if len({rule.id for rule in rules}) != len(rules):
-        raise document_invalid("The ids of rules are unique.")
+        raise document_invalid("The ids of rules are unique.", why="strategy-rule-ids")
     return rules
 
 
 def _rule(item: object) -> Rule:
     if not isinstance(item, Mapping):
-        raise document_invalid("A rule is an object.")
+        raise document_invalid("A rule is an object.", why="strategy-rule")
     rule_id, kind, text = item.get("id"), item.get("kind"), item.get("text")
     if not isinstance(rule_id, str) or not _RULE_ID.fullmatch(rule_id):
-        raise document_invalid("A rule's id is made of letters, digits, hyphens and underscores.")
+        message = "A rule's id is made of letters, digits, hyphens and underscores."
+        raise document_invalid(message, why="strategy-rule-id")
     if not isinstance(kind, str) or not SOURCE_ID.fullmatch(kind):
-        raise document_invalid("A rule names the source that it takes from.", rule_id=rule_id)
+        message = "A rule names the source that it takes from."
+        raise document_invalid(message, why="strategy-rule-kind", rule_id=rule_id)
     text = "" if text is None else text
     if not isinstance(text, str) or len(text) > MAX_TEXT:
-        raise document_invalid(f"A rule's text has at most {MAX_TEXT} characters.", rule_id=rule_id)
+        message = f"A rule's text has at most {MAX_TEXT} characters."
+        raise document_invalid(message, why="strategy-rule-text", most=MAX_TEXT, rule_id=rule_id)
     name = item.get("name")
     mode = _choice(item, "inputMode", ("source", "text"), None)
     return Rule(
@@ -261,7 +270,14 @@ def _choice(item: Mapping[str, Any], field: str, allowed: tuple[str, ...], defau
     if found is None:
         return default
     if not isinstance(found, str) or found not in allowed:
-        raise document_invalid(f"A rule's {field} is one of: {', '.join(allowed)}.", rule_id=item.get("id"))
+        values = ", ".join(allowed)
+        raise document_invalid(
+            f"A rule's {field} is one of: {values}.",
+            why="strategy-rule-field",
+            name=field,
+            values=values,
+            rule_id=item.get("id"),
+        )
     return found
 
 
@@ -271,7 +287,8 @@ def _depth(value: object, rule_id: str) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_DEPTH:
-        raise document_invalid(f"A depth is a whole number from 0 to {MAX_DEPTH}.", rule_id=rule_id)
+        message = f"A depth is a whole number from 0 to {MAX_DEPTH}."
+        raise document_invalid(message, why="strategy-rule-depth", most=MAX_DEPTH, rule_id=rule_id)
     return value
 
 

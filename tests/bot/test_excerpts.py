@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.excerpts import clip, one_line, plain, prose, size
+from bot.excerpts import bare, clip, one_line, plain, prose, size
 
 
 def test_what_fits_is_left_alone() -> None:
@@ -45,6 +45,19 @@ def test_lines_become_one() -> None:
 def test_markup_shows_as_it_is() -> None:
     assert plain("**Bold** _Ada_", 40) == r"\*\*Bold\*\* \_Ada\_"
     assert plain("# Title", 40) == r"\# Title"
+
+
+@pytest.mark.parametrize(
+    "name", ["<@1>", "<@&1>", "<#5>", "<:a:12>", "<a:b:12>", "</play:1>", "<t:1:R>", "@everyone", "@here"]
+)
+def test_no_name_is_a_mention(name: str) -> None:
+    assert plain(f"Ada {name}", 40) == f"Ada \\{name}"
+
+
+@given(st.text(alphabet="ab_*`~|\\<>@#[(:- ", max_size=30))
+@example("my_cards <@1> @everyone")
+def test_what_was_made_fit_for_markup_is_as_before_where_there_is_none(name: str) -> None:
+    assert bare(plain(name, 100)) == one_line(name, 100)
 
 
 def test_no_link_can_be_hidden_behind_another() -> None:

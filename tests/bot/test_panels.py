@@ -299,7 +299,7 @@ async def test_chinese_readers_read_chinese() -> None:
 
 async def test_a_name_cannot_dress_up() -> None:
     view = came(row(name="**[Mira](https://example.com)** @everyone"), card(), ANA)
-    assert r"**\*\*\[Mira](https://example.com)\*\* @everyone** is here." in texts(view)
+    assert r"**\*\*\[Mira](https://example.com)\*\* \@everyone** is here." in texts(view)
 
 
 # --- presets and lists

@@ -216,7 +216,7 @@ async def test_a_list_of_greetings_that_is_behind_changes_none(scene: Scene) -> 
     done = await ana.select(listed, "What do you want to change?", listed.menus[0].options[2][1])
 
     # then she is told, and nothing is written over his change
-    assert done.text.startswith("Somebody has changed it meanwhile.")
+    assert done.text.startswith("It has been changed meanwhile.")
     assert (await stored(scene)).alternate_greetings == ()
 
 
@@ -238,7 +238,7 @@ async def test_a_stale_form_is_refused_and_given_back(scene: Scene) -> None:
     await ana.submit(form, {"text": "quiet as snow"})
 
     # then his words stand, and she has hers back
-    await ana.sees("general", "Somebody has changed it meanwhile.")
+    await ana.sees("general", "It has been changed meanwhile.")
     back = await ana.sees("general", "This is what you wrote.")
     assert back.files == ("text.txt",)
     assert content_of(scene.wire, back.raw) == "quiet as snow"

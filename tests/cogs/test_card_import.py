@@ -117,7 +117,7 @@ async def test_a_name_pings_nobody(scene: Scene) -> None:
     done = await scene.human("Ana").slash(
         "general", "card import", file=Upload("a.json", card_json("@everyone **Ada**"))
     )
-    assert done.text.startswith("### **@everyone \\*\\*Ada\\*\\*** is here.")
+    assert done.text.startswith(r"### **\@everyone \*\*Ada\*\*** is here.")
     assert done.message.raw["mention_everyone"] is False
 
 

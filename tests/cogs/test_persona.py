@@ -250,7 +250,7 @@ async def test_a_form_that_was_overtaken_gives_back_what_was_written(scene: Scen
     form = await ana.click(panel.message, "Edit")
     await ana.slash("general", "persona set", name="Vale", description="Small.")
     await ana.submit(form, {"description": "Something long and dear."})
-    await ana.sees("general", lambda m: m.ephemeral and "Somebody has changed it meanwhile." in m.text)
+    await ana.sees("general", lambda m: m.ephemeral and "It has been changed meanwhile." in m.text)
     back = await ana.sees("general", lambda m: m.ephemeral and "description.txt" in m.files)
     assert "Nothing of it is lost" in back.text
     assert (await mine(scene))[0].persona.description == "Small."

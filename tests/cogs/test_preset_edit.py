@@ -224,7 +224,7 @@ async def test_a_click_on_a_prompt_that_is_behind_changes_nothing(scene: Scene) 
     await ana.click(note, "Switch on")
 
     # then she is told to look again, and it stays off
-    await ana.sees("general", "Somebody has changed it meanwhile.")
+    await ana.sees("general", "It has been changed meanwhile.")
     assert not (await stored(scene)).prompts[2].enabled
     # and from the list she sees how it is now
     await ana.click(note, "Back")

@@ -198,7 +198,7 @@ async def test_who_was_faster_wins(scene: Scene) -> None:
     await ana.submit(form, {"text": "lost?"})
 
     # then the second changes nothing, shows what is there now, and gives the words back
-    await ana.sees("general", "Somebody has changed it meanwhile.")
+    await ana.sees("general", "It has been changed meanwhile.")
     assert content_of(scene.wire, (await ana.sees("general", "This is what you wrote.")).raw) == "lost?"
     await becomes(ana, two, "## 🟢 Loud")
     assert [(each.name, each.replacement) for each in await stored(scene)] == [

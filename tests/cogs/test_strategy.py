@@ -31,6 +31,14 @@ async def harbour(scene: Scene, **fields: object) -> Story:
     return story
 
 
+CARD = json.dumps({"spec": "chara_card_v2", "data": {"name": "Mira"}}).encode()
+
+
+def strategy_file(**changes: object) -> bytes:
+    """A file of the first strategy that came with the program, with some of it changed."""
+    return json.dumps({**built_in_strategies()["builtin-native-slots"].to_wire(), **changes}).encode()
+
+
 async def used(scene: Scene, story: Story) -> Applied | None:
     return await scene.bot.engine.plays.strategy(play_of(scene, story))
 
@@ -165,6 +173,57 @@ async def test_while_an_answer_is_written_the_strategy_stays(scene: Scene) -> No
     await story.answered("Welcome in.")
 
 
+async def test_those_of_one_name_are_told_apart_and_none_is_guessed(scene: Scene) -> None:
+    # given two strategies of a name, and others that begin like it
+    ana = scene.human("Ana")
+    await kept(scene)
+    await kept(scene)
+    await kept(scene, "Ours again")
+    first, second = [each for each in await own(scene) if each.strategy.name == "Ours"]
+
+    # when they are listed, then each has the day it came and the end of its id, in the menu too
+    listed = (await ana.slash("general", "strategy list")).message
+    named = [label for label, _ in listed.menus[0].options if label.startswith("Ours")]
+    assert [label.split(" — ")[0] for label in named] == ["Ours", "Ours", "Ours again"]
+    assert {label[-4:] for label in named[:2]} == {first.id[-4:], second.id[-4:]}
+    assert listed.text.count(f" · {first.id[-4:]}") == 1
+
+    # when one is meant by the name alone, then people are asked which
+    unclear = await ana.slash("general", "strategy export", strategy="ours")
+    assert unclear.text.startswith("“ours” could be several: **Ours — ")
+    assert unclear.text.endswith("Choose one from the list that Discord shows while you type.")
+    begins = await ana.slash("general", "strategy export", strategy="our")
+    assert "**Ours again**" in begins.text
+    # and the id that the list gives is enough
+    assert (await ana.slash("general", "strategy export", strategy=first.id)).message.raw["attachments"]
+
+
+async def test_a_name_is_shown_as_it_is(scene: Scene) -> None:
+    made = await kept(scene, "my_way <@1> @everyone")
+    listed = (await scene.human("Ana").slash("general", "strategy list")).message
+    assert r"**my\_way \<@1> \@everyone**" in listed.text
+    assert (made.strategy.name, made.id) in listed.menus[0].options
+
+
+async def test_a_copy_takes_what_was_not_saved_and_says_so(scene: Scene) -> None:
+    # given changes of Ben's that he has not saved, in a story that he does not lead
+    story = await scene.open_story()
+    ben = scene.human("Ben")
+    editor = (await ben.slash(story.thread, "strategy edit", strategy="Roles first")).message
+    form = await ben.click(editor, "Add text")
+    await ben.submit(form, {"name": "Mood", "text": "It rains."})
+    await becomes(ben, editor, "## Mood\n")
+
+    # when he makes a copy, then he is told, and of no button that he has not
+    copy = await ben.slash(story.thread, "strategy save-as", strategy="Roles first", name="Rainy")
+    lines = copy.text.splitlines()
+    assert lines[0] == "✓ Your copy is kept, with what you had changed and not saved."
+    assert "Apply here" not in labels_of(copy.message)
+    # and Ana, who may let the story use it, is told how
+    hers = await scene.human("Ana").slash(story.thread, "strategy save-as", strategy="Rainy", name="Wet")
+    assert hers.text.splitlines()[0] == "✓ Your copy is kept. *Apply here* lets the story use it."
+
+
 async def test_nothing_fits_or_no_story_is_here(scene: Scene) -> None:
     ana = scene.human("Ana")
     await scene.open_story()
@@ -292,7 +351,7 @@ async def test_nobodys_version_is_written_over(scene: Scene) -> None:
     his = await pressed(ben, his, "Back", "## ✏️")
 
     # then Ben is told, and can only keep his as a copy
-    assert "⚠️ Somebody has saved another version since you began." in his.text
+    assert "⚠️ Another version has been saved since you began." in his.text
     assert "Save" not in labels_of(his)
     await pressed(ben, his, "Save a copy", "✓ Your copy is kept.")
     by_name = {each.strategy.name: each.strategy for each in await own(scene)}
@@ -309,7 +368,7 @@ async def test_a_panel_that_is_behind_changes_nothing(scene: Scene) -> None:
     assert custom_id is not None
     await pressed(ana, module, "Down", "4 of 8")
     answer = await scene.press_stale("Ana", module, custom_id)
-    assert answer.text.startswith("Somebody has changed it meanwhile.")
+    assert answer.text.startswith("It has been changed meanwhile.")
 
 
 async def test_a_text_of_ones_own_is_added_changed_set_and_removed(scene: Scene) -> None:
@@ -416,8 +475,13 @@ async def test_a_file_comes_back_as_it_went(scene: Scene) -> None:
     ("body", "who", "reason"),
     [
         (b"{", "Ana", "I cannot read a strategy from **x.json**.\n-# This file is not JSON."),
-        (b'{"format": "x"}', "Ana", "-# This is no strategy of a version that is known here."),
-        (b"{", "Chen", "无法从 **x.json** 里读出策略。"),
+        (b'{"format": "x"}', "Ana", "-# This is no strategy: it does not say that its format is "),
+        (b"{", "Chen", "无法从 **x.json** 里读出策略。\n-# 这个文件不是 JSON。"),
+        (strategy_file(version=2), "Chen", "-# 这个策略不是第 1 版。"),
+        (strategy_file(rules=[{"id": "a b"}]), "Chen", "-# 规则的 id 只能由字母"),
+        (strategy_file(historyPolicy={}), "Chen", "-# 策略里关于历史的部分无法读取。"),
+        (CARD, "Ana", "-# It looks like a character card: import it as one."),
+        (CARD, "Chen", "-# 它看起来是角色卡：请按角色卡导入。"),
     ],
 )
 async def test_a_file_that_is_none_is_refused(scene: Scene, body: bytes, who: str, reason: str) -> None:
@@ -473,15 +537,19 @@ async def test_one_that_is_in_use_and_one_of_the_program_are_not_deleted(scene: 
     ana = scene.human("Ana")
     await ana.slash(story.thread, "strategy apply", strategy="Ours")
 
-    # when it is to go, then it stays until the story uses another
+    # when it is to go, then it stays until the story uses another, and nobody is asked for nothing
+    stays = (
+        f"This strategy was not deleted, because it is in use in <#{story.thread}>. `/strategy apply` or "
+        "`/strategy off` there first."
+    )
+    assert (await ana.slash("general", "strategy delete", strategy="Ours")).text == stays
+    await ana.slash(story.thread, "strategy off")
     asked = await ana.slash("general", "strategy delete", strategy="Ours")
     assert asked.text == "Delete the strategy **Ours**?"
+    # and it stays too when a story begins to use it before that is answered
+    await ana.slash(story.thread, "strategy apply", strategy="Ours")
     await ana.click(asked.message, "Delete")
-    await told(
-        ana,
-        f"This strategy was not deleted, because it is in use in <#{story.thread}>. `/strategy apply` or "
-        "`/strategy off` there first.",
-    )
+    await told(ana, stays)
     await ana.slash(story.thread, "strategy off")
     await ana.click(asked.message, "Delete")
     await becomes(ana, asked.message, "The strategy **Ours** is deleted.")
@@ -530,6 +598,8 @@ async def test_a_deleted_one_that_the_story_comes_back_to_goes_on_and_can_be_bro
     # and the story goes back to where it was used
     await story.press("◀")
     await story.answered("Who is there?", "1/2")
+    again = "This answer was written with the strategy **Ours**; the story goes on with it."
+    await told(ana, again, story.thread)
 
     # then it is used still, and says where it is
     gone = await ana.slash(story.thread, "strategy show")
@@ -537,7 +607,7 @@ async def test_a_deleted_one_that_the_story_comes_back_to_goes_on_and_can_be_bro
     await story.exchange("Ana", "It is me.", "Then come in.")
     # and a copy brings it back
     back = await ana.slash(story.thread, "strategy save-as", name="Ours again")
-    assert back.text.splitlines()[0] == "✓ Your copy is kept. *Apply here* lets a story use it."
+    assert back.text.splitlines()[0] == "✓ Your copy is kept. *Apply here* lets the story use it."
     assert [each.strategy.name for each in await own(scene)] == ["Ours again"]
 
 

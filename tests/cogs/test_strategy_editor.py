@@ -468,8 +468,8 @@ async def test_two_who_save_at_the_same_moment_lose_nothing(scene: Scene) -> Non
     late, panel, theirs = ben, his, "4. ⚪ **Card**"
     if off == ["character"]:
         late, panel, theirs = ana, hers, "3. ⚪ **Persona**"
-    await told(late, "Somebody has saved another version meanwhile. Nothing of theirs was written over")
-    panel = await becomes(late, panel, "Somebody has saved another version since you began")
+    await told(late, "Another version has been saved meanwhile. Nothing of it was written over")
+    panel = await becomes(late, panel, "Another version has been saved since you began")
     assert theirs in panel.text
     await pressed(late, panel, "Save a copy", "✓ Your copy is kept.")
     switched = {
@@ -517,8 +517,8 @@ async def test_only_the_version_on_the_panel_is_applied_or_deleted(scene: Scene)
     await ana.click(asked.message, "Delete")
 
     # then she is told to look again, and neither has happened
-    assert refused.text.startswith("Somebody has saved another version meanwhile.")
-    await told(ana, "Somebody has saved another version meanwhile.")
+    assert refused.text.startswith("Another version has been saved meanwhile.")
+    await told(ana, "Another version has been saved meanwhile.")
     applied = await used(scene, story)
     assert applied is not None and applied.id == "builtin-native-slots"
     assert len(await own(scene)) == 1

@@ -235,7 +235,7 @@ async def test_who_was_faster_wins_and_nothing_is_lost(scene: Scene) -> None:
     await ana.submit(form, {"text": "Gulls dance."})
 
     # then hers is not written over his; she sees his, is told so, and has her words
-    await ana.sees("general", "Somebody has changed it meanwhile.")
+    await ana.sees("general", "It has been changed meanwhile.")
     await becomes(ana, hers, "Gulls sleep.")
     given = await ana.sees("general", "This is what you wrote.")
     assert content_of(scene.wire, given.raw) == "Gulls dance."
@@ -254,7 +254,7 @@ async def test_a_switch_on_a_stale_panel_changes_nothing(scene: Scene) -> None:
     await ana.click(one, "Switch off")
     await becomes(ana, first, "## ⚪ gulls")
     await ana.click(two, "Switch off")
-    await ana.sees("general", "Somebody has changed it meanwhile.")
+    await ana.sees("general", "It has been changed meanwhile.")
     assert not (await entry_of(scene, 1)).enabled
     await becomes(ana, second, "## ⚪ gulls")
 
