@@ -123,8 +123,8 @@ def twins_of(rows: Sequence[ResourceRow]) -> frozenset[str]:
 async def resolve(interaction: discord.Interaction, kind: Kind, text: str) -> ResourceRow:
     """The card or preset that was meant, by id or name.
 
-    Raises NotFound CARD_UNKNOWN, PRESET_UNKNOWN (data: name) when none fits, InputError NAME_SEVERAL when
-    several names begin so.
+    Raises NotFound CARD_UNKNOWN, PRESET_UNKNOWN (data: name) when none fits, NAME_SEVERAL when several names
+    begin so.
     """
     engine, owner = engine_of(interaction), library_owner(interaction)
     try:

@@ -14,7 +14,7 @@ import structlog
 from discord import app_commands
 
 from bot.excerpts import one_line, plain
-from engine.errors import EngineError, InputError
+from engine.errors import EngineError, NotFound
 from engine.host import Engine
 
 __all__ = ["CHOICES", "LENGTH", "Naming", "engine_of", "the_one"]
@@ -60,12 +60,12 @@ class Naming(app_commands.Transformer):
 def the_one(found: Sequence[tuple[str, T]], text: str) -> T | None:
     """What was meant by a text that fits these (name, thing): the only one; None where nothing fits.
 
-    Raises InputError NAME_SEVERAL (data: name, names) when several do: to take any would be a guess.
+    Raises NotFound NAME_SEVERAL (data: name, names) when several do: to take any would be a guess.
     """
     if len(found) > 1:
         names = ", ".join(f"**{plain(name, 60)}**" for name, _ in found[:_TOLD])
         names += " …" if len(found) > _TOLD else ""
-        raise InputError(
+        raise NotFound(
             "Several could be meant.", code="NAME_SEVERAL", name=one_line(text, LENGTH), names=names
         )
     return found[0][1] if found else None

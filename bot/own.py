@@ -78,7 +78,7 @@ TemplateOption = app_commands.Transform[str, _Templates]
 async def persona_meant(interaction: discord.Interaction, text: str | None) -> StoredPersona:
     """One of a person's own by id or name; without a name the one they play.
 
-    Raises NotFound PERSONA_UNKNOWN (data: name), PERSONA_NONE when they play nobody, InputError NAME_SEVERAL.
+    Raises NotFound PERSONA_UNKNOWN (data: name), PERSONA_NONE when they play nobody, NAME_SEVERAL.
     """
     personas = engine_of(interaction).library.personas
     user = str(interaction.user.id)
@@ -95,7 +95,7 @@ async def persona_meant(interaction: discord.Interaction, text: str | None) -> S
 
 
 async def template_meant(interaction: discord.Interaction, text: str) -> Template:
-    """A template by id or name. Raises NotFound TEMPLATE_UNKNOWN (data: name), InputError NAME_SEVERAL."""
+    """A template by id or name. Raises NotFound TEMPLATE_UNKNOWN (data: name), NAME_SEVERAL."""
     templates = await engine_of(interaction).library.templates.list(library_owner(interaction))
     found = _meant(templates, text, lambda template: template.id, lambda template: template.name)
     if found is None:
@@ -111,7 +111,7 @@ def _fitting(things: Sequence[T], text: str, name: Callable[[T], str]) -> list[T
 
 
 def _meant(things: Sequence[T], text: str, key: Callable[[T], str], name: Callable[[T], str]) -> T | None:
-    """The one with this id or name, else the only one that begins so. Raises InputError NAME_SEVERAL."""
+    """The one with this id or name, else the only one that begins so. Raises NotFound NAME_SEVERAL."""
     exact = [thing for thing in things if key(thing) == text.strip() or fold(name(thing)) == fold(text)]
     starting = [thing for thing in things if fold(text) and fold(name(thing)).startswith(fold(text))]
     return exact[0] if exact else the_one([(name(thing), thing) for thing in starting], text)

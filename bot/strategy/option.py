@@ -39,7 +39,7 @@ StrategyOption = app_commands.Transform[str, _Strategies]
 async def strategy_meant(interaction: discord.Interaction, text: str) -> KeptStrategy:
     """A strategy by id or name, else the only one whose name begins so.
 
-    Raises NotFound STRATEGY_UNKNOWN (data: name), InputError NAME_SEVERAL.
+    Raises NotFound STRATEGY_UNKNOWN (data: name), NAME_SEVERAL.
     """
     kept = await _store(interaction).list(library_owner(interaction))
     wanted, locale = fold(text), str(interaction.locale)

@@ -18,7 +18,7 @@ from engine.assembler import Strategy
 from engine.errors import EngineError
 from engine.host import Engine
 
-__all__ = ["culprit", "outlook", "undone"]
+__all__ = ["culprit", "outlook", "refused_now", "undone"]
 
 _REMARKS = 3  # the whole preview has them all
 
@@ -40,6 +40,16 @@ async def outlook(engine: Engine, play_id: str | None, strategy: Strategy, local
     if len(told) > _REMARKS:
         lines.append(f"-# {t(locale, 'prompt.more', n=len(told) - _REMARKS)}")
     return "\n".join(lines)
+
+
+async def refused_now(engine: Engine, play_id: str, locale: str) -> str:
+    """That the story's next request could not be sent as it is now, and why; empty where it could."""
+    try:
+        await engine.preview(play_id)
+    except EngineError as error:
+        applied = await engine.plays.strategy(play_id)
+        return explain(locale, error) if applied is None else undone(applied.strategy, error, locale)
+    return ""
 
 
 def undone(strategy: Strategy, error: EngineError, locale: str) -> str:

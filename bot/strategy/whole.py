@@ -49,6 +49,7 @@ def whole_panel(draft: Draft, view: StrategyView, *, advanced: bool) -> Layout:
         f"## {t(locale, 'strategy.whole.title', name=name)}",
         t(locale, f"strategy.whole.{back_end}"),
         _order_line(strategy, locale),
+        *_override_lines(strategy, locale),
         t(locale, "strategy.whole.history", summary=history_summary(strategy, locale)),
     ]
     if view.note:
@@ -151,6 +152,11 @@ def _order_line(strategy: Strategy, locale: str) -> str:
     if strategy.layout.priority is None:
         return t(locale, "strategy.whole.no_order")
     return t(locale, "strategy.whole.order", order=order_name(strategy.layout.priority, locale))
+
+
+def _override_lines(strategy: Strategy, locale: str) -> list[str]:
+    overrides = strategy.layout.overrides if strategy.layout is not None else ()
+    return [t(locale, "strategy.whole.overrides", n=len(overrides))] if overrides else []
 
 
 # The history

@@ -542,6 +542,7 @@ async def test_a_file_with_everything_goes_through_the_editor_unharmed(scene: Sc
     ana = scene.human("Ana")
     panel = await editor(scene, ana, strategy="Ours")
     whole = await pressed(ana, panel, "Settings", "order**: example.first › resource › preset › list")
+    assert "**Single blocks**: 1 is placed apart, by the file that this strategy came from." in whole.text
     panel = await pressed(ana, whole, "Back", "## ✏️")
     module = await pressed(ana, await opened(ana, panel, "Persona"), "Switch off", "⚪ off")
     await pressed(ana, await pressed(ana, module, "Back", "## ✏️"), "Save", "✓ Saved.")

@@ -201,6 +201,25 @@ async def test_a_cards_own_book_is_looked_at_like_any_other(scene: Scene) -> Non
     )
 
 
+async def test_what_would_stop_every_answer_is_said_when_it_is_bound(scene: Scene) -> None:
+    # given an entry in the role of the assistant, which this strategy cannot deliver
+    story = await scene.open_story()
+    await scene.human("Ana").slash(story.thread, "strategy apply", strategy="Roles first")
+    speaks = {"uid": 0, "key": [], "constant": True, "content": "I am.", "position": 4, "depth": 1, "role": 2}
+    await brought_book(scene, entries={"0": {**speaks, "comment": "Voice"}})
+    ana = scene.human("Ana")
+
+    # when it is bound, then Ana is told what would come of it, and after it is gone of nothing
+    bound = await ana.slash(story.thread, "world bind", world="Town")
+    assert bound.text.splitlines()[0] == "This story uses **Town** from the next answer on."
+    assert bound.text.splitlines()[1].startswith(
+        "⚠️ **Nothing could be sent like this**, because of *World books / Voice*: "
+    )
+    await ana.slash(story.thread, "world unbind", world="Town")
+    preset = await ana.slash(story.thread, "preset bind", preset="Storyteller")
+    assert "⚠️" not in preset.text
+
+
 async def test_the_file_behind_details_leaves_nothing_out(scene: Scene) -> None:
     panel = await brought_book(scene, entries=many(25))
     done = await scene.human("Ana").click(panel.message, "Details")
