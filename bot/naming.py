@@ -63,7 +63,7 @@ def the_one(found: Sequence[tuple[str, T]], text: str) -> T | None:
     Raises NotFound NAME_SEVERAL (data: name, names) when several do: to take any would be a guess.
     """
     if len(found) > 1:
-        names = ", ".join(f"**{plain(name, 60)}**" for name, _ in found[:_TOLD])
+        names = ", ".join(f"**{plain(name, LENGTH)}**" for name, _ in found[:_TOLD])
         names += " …" if len(found) > _TOLD else ""
         raise NotFound(
             "Several could be meant.", code="NAME_SEVERAL", name=one_line(text, LENGTH), names=names
