@@ -111,10 +111,16 @@ class Life:
     scope: Scope
     told: list[Any] = field(default_factory=list)
     """What a person would be told of: failures of turns, pauses, words that are given up."""
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the model begins to speak."""
 
     @property
     def journal(self) -> Journal:
         return self.agents.services.journal
+
+    def hears(self, frame: Any) -> None:
+        if frame["kind"] == "chunk" and frame["chunk"]["type"] == "text-delta":
+            self.heard.set()
 
     async def say(self, agent: Agent, text: str) -> None:
         """Accepted when it returns."""
@@ -140,6 +146,7 @@ async def life(folder: Path, provider: Provider, **patience: Any) -> AsyncIterat
             hooks=hooks, journal=journal, llm=llm, prompt=prompt, defaults=CallConfig("openai", "m1")
         )
         running = Life(Agents(services), store, scope)
+        hooks.on("agent/assistant-stream", lambda _, frame: running.hears(frame), owner=scope)
         hooks.on("agent/error", lambda _, error: running.told.append(error), owner=scope)
         hooks.on("agent/paused", lambda _, waiting: running.told.append(("paused", waiting)), owner=scope)
         hooks.on("agent/dead-letter", lambda _, lost: running.told.append(("dead", lost)), owner=scope)
@@ -251,7 +258,8 @@ async def test_a_provider_that_never_answers_a_stop(tmp_path: Path, provider: Pr
         await here.say(agent, "hi")
         line = await provider.line()
         await line.send(HEAD, delta("Once upon a time"))
-        await asyncio.sleep(0.05)  # what was sent has arrived
+        async with asyncio.timeout(5):
+            await here.heard.wait()
         agent.cancel(CancelCause("user"), keep_inbox=True)
         # the server neither reads nor closes, and nobody waits for it
         async with asyncio.timeout(1):

@@ -101,16 +101,25 @@ def ask(model: str = "test-model", provider: str = "openai", **config: Any) -> L
 
 
 async def run(
-    target: Adapter, request: LlmRequest | None = None, token: CancelToken | None = None
+    target: Adapter,
+    request: LlmRequest | None = None,
+    token: CancelToken | None = None,
+    heard: asyncio.Event | None = None,
 ) -> list[Chunk]:
-    """The whole stream of one call, through the registry and its runtime boundary."""
+    """The whole stream of one call, through the registry and its runtime boundary. `heard` is set when the
+    first words have come."""
     llm = Llm()
     llm.register(target)
     request = request or ask(provider=target.provider)
     try:
         call = llm.prepare_call(request.config)
         request = replace(request, config=call.config)
-        return [chunk async for chunk in call.stream(request, token or CancelToken())]
+        chunks = []
+        async for chunk in call.stream(request, token or CancelToken()):
+            chunks.append(chunk)
+            if heard is not None and chunk["type"] == "text-delta":
+                heard.set()
+        return chunks
     finally:
         await llm.aclose()
 

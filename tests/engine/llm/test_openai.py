@@ -384,10 +384,9 @@ async def test_a_server_that_falls_silent_runs_into_the_watchdog(answer: Any, te
 @pytest.mark.parametrize(("answer", "text"), [(hanging, ""), (hanging_in_the_middle, "Hel")])
 async def test_a_stop_closes_the_connection_at_once_though_the_server_hangs(answer: Any, text: str) -> None:
     async with serve(answer) as server:
-        token = CancelToken()
-        call = asyncio.create_task(run(adapter(server.url), token=token))
-        await asyncio.wait_for(server.asked.wait(), 5)
-        await asyncio.sleep(0.05)  # the beginning of the answer is on its way
+        token, heard = CancelToken(), asyncio.Event()
+        call = asyncio.create_task(run(adapter(server.url), token=token, heard=heard))
+        await asyncio.wait_for(heard.wait() if text else server.asked.wait(), 5)
         token.cancel(USER)
         chunks = await asyncio.wait_for(call, 2)
         assert text_of(chunks) == text

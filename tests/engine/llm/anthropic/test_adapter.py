@@ -171,10 +171,9 @@ async def test_a_stop_closes_the_connection_at_once_though_the_server_hangs() ->
         raise AssertionError("nobody waits a minute for this")
 
     async with serve(answer) as server:
-        token = CancelToken()
-        call = asyncio.create_task(run(claude(server.url), token=token))
-        await asyncio.wait_for(server.asked.wait(), 5)
-        await asyncio.sleep(0.05)  # the beginning of the answer is on its way
+        token, heard = CancelToken(), asyncio.Event()
+        call = asyncio.create_task(run(claude(server.url), token=token, heard=heard))
+        await asyncio.wait_for(heard.wait(), 5)
         token.cancel(CancelCause("user"))
         chunks = await asyncio.wait_for(call, 2)
         assert (text_of(chunks), reason_of(chunks)["kind"]) == ("Hel", "aborted")
