@@ -81,9 +81,9 @@ class _Reader:
         for _, place in self.open:  # nothing closes them
             self.parts[place] = ""
         made = _SPACE.sub(_break, "".join(self.parts))
-        made = _GAP.sub("\n\n", "\n".join(map(_row, made.split("\n"))))
+        made = "\n".join(map(_row, made.split("\n"))).strip()
         # A text in the middle of others keeps the lines around it.
-        return _blank(self.text, first=True) + made.strip() + _blank(self.text, first=False)
+        return _GAP.sub("\n\n", _blank(self.text, first=True) + made + _blank(self.text, first=False))
 
     def _next(self, at: int) -> Tag | None:
         while 0 <= (at := self.text.find("<", at)) < self.end:

@@ -13,13 +13,13 @@ from bot.pacing import Cadence, Pace, Priority, Window
 
 
 async def test_a_window_lets_through_its_size_and_then_makes_wait() -> None:
-    window = Window(3, 0.3)
+    window = Window(3, 1.0)
     start = time.monotonic()
     for _ in range(3):
         await window.take(Priority.INTERMEDIATE)
-    assert time.monotonic() - start < 0.1
+    assert time.monotonic() - start < 0.9  # none of them has waited; a busy machine may stand still a while
     await window.take(Priority.INTERMEDIATE)
-    assert 0.28 <= time.monotonic() - start < 0.6
+    assert 0.98 <= time.monotonic() - start < 1.9
 
 
 async def test_no_stretch_of_time_holds_more_than_the_size() -> None:
@@ -39,7 +39,7 @@ async def test_a_final_request_goes_at_once_where_others_wait() -> None:
     await asyncio.sleep(0)
     start = time.monotonic()
     await window.take(Priority.FINAL)
-    assert time.monotonic() - start < 0.05
+    assert time.monotonic() - start < 2.5  # half of what the others wait
     assert not waiting.done()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -66,24 +66,24 @@ async def test_final_goes_before_first_before_intermediate_before_chore() -> Non
 
 
 async def test_a_cancelled_waiter_takes_nothing() -> None:
-    window = Window(1, 0.15)
+    window = Window(1, 1.0)
     await window.take(Priority.FIRST)
     gone = asyncio.create_task(window.take(Priority.FIRST))
     await asyncio.sleep(0)
     gone.cancel()
     start = time.monotonic()
     await window.take(Priority.FIRST)
-    assert time.monotonic() - start < 0.25
+    assert time.monotonic() - start < 1.9  # not behind the one that left
     with pytest.raises(asyncio.CancelledError):
         await gone
 
 
 async def test_a_window_is_idle_again_when_its_time_has_passed() -> None:
-    window = Window(1, 0.05)
+    window = Window(1, 0.5)
     assert window.idle
     await window.take(Priority.FIRST)
     assert not window.idle
-    await asyncio.sleep(0.06)
+    await asyncio.sleep(0.51)
     assert window.idle
 
 

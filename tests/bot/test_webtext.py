@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.webtext import readable
@@ -82,6 +82,7 @@ tags = st.sampled_from(
 
 
 @given(st.lists(st.one_of(tags, st.sampled_from(["word", " ", "\n", "&amp;"])), max_size=20))
+@example(["\n", "<b>", "\n", "\n"])
 def test_no_tag_is_left(parts: list[str]) -> None:
     page = "".join(parts)
     text = readable(page)
