@@ -62,20 +62,17 @@ class Moves:
                 return Target(binding.play_id, node.id)
         raise PlayError("This message is not part of the story.", code="PLAY_NOT_ON_PATH")
 
-    async def turn_page(self, play_id: str, node_id: str, variant_id: str, step: int) -> bool:
-        """◀ and ▶: the answer before or after; ▶ on the last one writes a new one. Whether the story uses
-        another strategy than before, since that of an answer comes back with it."""
+    async def turn_page(self, play_id: str, node_id: str, variant_id: str, step: int) -> None:
+        """◀ and ▶: the answer before or after; ▶ on the last one writes a new one."""
         node, head = await self._standing(play_id, node_id, variant_id)
         index = node.position + step
         if index == len(node.variants):
             await self._engine.plays.swipe(play_id, node_id, head)
-            return False
-        async with self._stage.telling(play_id):
-            await self._stage.about_to_move(play_id, [node])
-            before = await self._engine.plays.strategy(play_id)
-            await self._engine.plays.adopt(play_id, node_id, index, head)
-            await self._stage.show_adopted(play_id, node_id)
-            return await self._engine.plays.strategy(play_id) != before
+        else:
+            async with self._stage.telling(play_id):
+                await self._stage.about_to_move(play_id, [node])
+                await self._engine.plays.adopt(play_id, node_id, index, head)
+                await self._stage.show_adopted(play_id, node_id)
 
     async def again(self, play_id: str, node_id: str, variant_id: str) -> None:
         """⟳: another answer to the newest exchange."""

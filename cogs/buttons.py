@@ -10,7 +10,7 @@ from bot import failures
 from bot.client import Inglenook
 from bot.i18n import t
 from bot.press import Handler, PressCog
-from bot.strategy.panel import known_name
+from bot.strategy.returning import strategy_told
 from engine.errors import PlayError
 from engine.play import Head
 
@@ -39,24 +39,14 @@ class Buttons(PressCog):
         }
 
     async def _prev(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
-        await self._turn_page(interaction, play, node, variant, step=-1)
+        await interaction.response.defer()
+        async with strategy_told(self.bot.engine, interaction, play):
+            await self.bot.moves.turn_page(play, node, variant, -1)
 
     async def _next(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
-        await self._turn_page(interaction, play, node, variant, step=+1)
-
-    async def _turn_page(
-        self, interaction: discord.Interaction, play: str, node: str, variant: str, *, step: int
-    ) -> None:
         await interaction.response.defer()
-        if await self.bot.moves.turn_page(play, node, variant, step):
-            locale = str(interaction.locale)
-            applied = await self.bot.engine.plays.strategy(play)
-            if applied is None:
-                text = t(locale, "answer.no_strategy_again")
-            else:
-                name = known_name(applied.id, applied.strategy.name, locale)
-                text = t(locale, "answer.strategy_again", name=name)
-            await failures.answer(interaction, text)
+        async with strategy_told(self.bot.engine, interaction, play):
+            await self.bot.moves.turn_page(play, node, variant, +1)
 
     async def _again(self, interaction: discord.Interaction, play: str, node: str, variant: str) -> None:
         await interaction.response.defer()
@@ -104,7 +94,8 @@ class Buttons(PressCog):
         current: str,
     ) -> None:
         await interaction.response.defer()
-        await self.bot.moves.undo(play, Head(session, node or None, variant or None), current)
+        async with strategy_told(self.bot.engine, interaction, play):
+            await self.bot.moves.undo(play, Head(session, node or None, variant or None), current)
 
     async def _cancel(self, interaction: discord.Interaction) -> None:
         await interaction.response.defer()

@@ -598,7 +598,7 @@ async def test_a_deleted_one_that_the_story_comes_back_to_goes_on_and_can_be_bro
     # and the story goes back to where it was used
     await story.press("◀")
     await story.answered("Who is there?", "1/2")
-    again = "This answer was written with the strategy **Ours**; the story goes on with it."
+    again = "The story goes on with the strategy **Ours**, as it did here before."
     await told(ana, again, story.thread)
 
     # then it is used still, and says where it is
@@ -609,6 +609,25 @@ async def test_a_deleted_one_that_the_story_comes_back_to_goes_on_and_can_be_bro
     back = await ana.slash(story.thread, "strategy save-as", name="Ours again")
     assert back.text.splitlines()[0] == "✓ Your copy is kept. *Apply here* lets the story use it."
     assert [each.strategy.name for each in await own(scene)] == ["Ours again"]
+
+
+async def test_a_rewind_takes_the_strategy_along_and_an_undone_one_brings_it_back(scene: Scene) -> None:
+    # given a story of two exchanges, rewound to the first, that is given another strategy there
+    story = await scene.open_story()
+    ana = scene.human("Ana")
+    await story.exchange("Ana", "I knock.", "Who is there?")
+    await story.exchange("Ana", "It is me.", "Then come in.")
+    await story.menu(story.find("Who is there?"), "Rewind")
+    await story.sees("Rewound to here by Ana")
+    assert [m for m in ana.screen(story.thread) if m.ephemeral] == []
+    await ana.slash(story.thread, "strategy apply", strategy="Roles first")
+
+    # when the rewind is undone, then what was used there is used again, and Ana is told
+    await story.press("Undo")
+    again = "The story goes on with the strategy **Preset's slots first**, as it did here before."
+    await told(ana, again, story.thread)
+    applied = await used(scene, story)
+    assert applied is not None and applied.id == "builtin-native-slots"
 
 
 # --- the preview
