@@ -126,6 +126,7 @@ def fill(
     settings = case["settings"]
     request.tokens -= 3
     control = fixed(case, slots, enabled, request)
+    absolute = noted(slots, request)
     talk = spoken(case)  # newest first
     if case["type"] == "continue" and settings["continue_prefill"] and talk:
         last = talk.pop(0)
@@ -133,7 +134,7 @@ def fill(
             last.pop("name", None)
         control.append(last)
         request.tokens -= request.cost(last)
-    talk = injected(talk, noted(slots, request), case["extensions"])
+    talk = injected(talk, absolute, case["extensions"])
     if settings["pinned"]:
         examples(case, slots, request)
         history(case, slots, request, talk)
