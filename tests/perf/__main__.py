@@ -1,33 +1,12 @@
-"""Prints the table; exit status 1 when a goal was missed. Further areas add their module here."""
-
-from __future__ import annotations
+"""`python -m tests.perf [AREA…]`; what it needs is installed first when it is missing."""
 
 import asyncio
 import sys
 
-from bot.garbage import settle
-from tests.perf import agent, assembler, lore, patterns, resources, session, storage, tavern
-from tests.perf.measure import table
-
-AREAS = {
-    "agent": agent.measure,
-    "assembler": assembler.measure,
-    "patterns": patterns.measure,
-    "lore": lore.measure,
-    "resources": resources.measure,
-    "session": session.measure,
-    "storage": storage.measure,
-    "tavern": tavern.measure,
-}
-
-
-async def main(names: list[str]) -> int:
-    """Measures the named areas, or all, in a process that is set up as the bot's."""
-    settle()
-    rows = [row for name, measure in AREAS.items() if name in names or not names for row in await measure()]
-    print(table(rows))
-    return 0 if all(row.reached for row in rows) else 1
-
+from bot.bootstrap import ensure
 
 if __name__ == "__main__":
-    raise SystemExit(asyncio.run(main(sys.argv[1:])))
+    ensure("tests.perf", "dev")
+    from tests.perf.command import main
+
+    sys.exit(asyncio.run(main(sys.argv[1:])))
