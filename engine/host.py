@@ -120,6 +120,7 @@ class Engine:
                     info.context_window,
                     called.max_tokens or info.max_output,
                     info.system_prompt_update == "in-history",
+                    info.tool_update == "in-history",
                 )
 
             profiles = ProfileLoader(
@@ -172,7 +173,7 @@ class Engine:
                 trials=LoreTrials(journal, profiles),
                 strategies=strategies,
                 requests=ActualRequests(journal, hooks, strategies, owner),
-                previews=Previews(journal, prompt, strategies, sections, parameters, scripts, model),
+                previews=Previews(services, strategies, sections, parameters, scripts, model),
                 comparisons=Comparisons(journal, profiles, parameters, scripts, model),
                 defaults=settings.defaults,
                 clock=clock,

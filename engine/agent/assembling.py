@@ -20,7 +20,7 @@ from engine.hooks import Hooks, Scope
 from engine.llm import CallConfig, PreparedCall
 from engine.session import Event, Message, Session
 
-__all__ = ["ASSEMBLY", "Assembled", "RequestAssembly", "assemble_request", "last_assembly"]
+__all__ = ["ASSEMBLY", "SETTLED", "Assembled", "RequestAssembly", "assemble_request", "last_assembly"]
 
 ASSEMBLE: Final = "agent/assemble-request"
 
@@ -28,7 +28,8 @@ ASSEMBLY: Final = "request/assembly"
 """`{messages, metadata}`: what was sent, and what whoever made it says of it. The messages are those of the
 request that follows; readers that do not know it pass it over."""
 
-_SETTLED: Final = ("assistant/message", "assistant/attempt")
+SETTLED: Final = ("assistant/message", "assistant/attempt")
+"""The events with which a request comes to an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def last_assembly(session: Session, *, settled: bool = False) -> Event | None:
     for event in reversed(session.events()):
         if event.type == ASSEMBLY and ended:
             return event
-        if event.type in _SETTLED:
+        if event.type in SETTLED:
             if ended:
                 return None
             ended = True

@@ -27,7 +27,7 @@ from engine.ids import new_id
 from engine.llm import CallConfig, LlmFailure, LlmRequest, PreparedCall, has_pictures, wanted_pictures
 from engine.session import Event, Message, Session, freeze, message_text
 
-__all__ = ["Entry", "RequestFailure", "RequestProposal", "StepRunner"]
+__all__ = ["Entry", "RequestFailure", "RequestProposal", "StepRunner", "told_tools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class StepRunner:
         # Before anything is written: a provider of facts may fail.
         batch = self._refreshed(entry, first)
         tools = entry.assembly.tools
-        told = _told_tools(self.session)
+        told = told_tools(self.session)
         generation = self.session.surface.content_generation
         series = first and entry.starts_series
         if self._content_generation is not None and generation != self._content_generation:
@@ -333,7 +333,7 @@ class StepRunner:
         return "retry"
 
 
-def _told_tools(session: Session) -> tuple[Any, ...] | None:
+def told_tools(session: Session) -> tuple[Any, ...] | None:
     """The tools of the last request, None before the first."""
     header = session.request_header()
     return tuple(header["header"].get("tools", ())) if header is not None else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.agent import ASSEMBLY, Assembled, Assembly, Part, last_assembly
+from engine.agent import ASSEMBLY, SETTLED, Assembled, Assembly, Part, last_assembly
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import (
     AdvancedOutcome,
@@ -170,14 +170,25 @@ def switched(accepted: Assembly, applied: Applied) -> Assembly:
 
 def begins_series(session: Session, applied: Applied | None) -> bool:
     """Whether the last request was put together otherwise than the next one, so that what instructed it need
-    not hold any more: by another strategy, or only one of the two anew. The first request begins one by
-    itself."""
+    not hold any more: by another strategy, or only one of the two anew. So it is too when instructions have
+    come into the history that nothing was sent with: they are of a strategy that was refused. The first
+    request begins one by itself."""
     if session.request_header() is None:
         return False
     last = last_assembly(session, settled=True)
     if applied is None or applied.strategy.standard:
-        return last is not None
+        return last is not None or _instructed_since(session)
     return last is None or read_metadata(last.data["metadata"]).revision != applied.strategy.revision
+
+
+def _instructed_since(session: Session) -> bool:
+    """Whether the last thing that was sent was sent with other instructions than those of now."""
+    for event in reversed(session.events()):
+        if event.type == "system/message":
+            return True
+        if event.type in SETTLED:
+            return False
+    return False
 
 
 def newest_record(session: Session) -> Event | None:

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.agent import AssembleContext, Assembly, Part, SystemPrompt
+from engine.agent import AssembleContext, Assembly, Part, Services, told_tools
 from engine.agent.projection import propose_snapshot
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import ASSEMBLER_KIND, AdvancedOutcome, Applied, Node, StandardOutcome, Strategy
 from engine.cancel import CancelToken
 from engine.codec import JsonObject
 from engine.llm import CallConfig
-from engine.session import Journal, Message, estimate_tokens, message_text, message_tokens
-from engine.strategies.advanced import begins_series, with_sections
+from engine.session import Message, Session, estimate_tokens, freeze, message_text, message_tokens
+from engine.strategies.advanced import with_sections
 from engine.strategies.assets import remark_of
 from engine.strategies.choice import APPLIED, LastAssembly, Wanted
 from engine.strategies.history import foreseen, repeated
@@ -69,16 +69,14 @@ class Previews:
 
     def __init__(
         self,
-        journal: Journal,
-        prompt: SystemPrompt,
+        services: Services,
         strategies: Strategies,
         profiles: ProfileSection,
         parameters: PresetParameters,
         scripts: ScriptRunner,
         model: Callable[[], ModelFacts],
     ) -> None:
-        self._journal = journal
-        self._prompt = prompt
+        self._services = services
         self._strategies = strategies
         self._profiles = profiles
         self._parameters = parameters
@@ -93,7 +91,7 @@ class Previews:
 
         Raises AssemblyError or ResourceError where the step would end with it, NotFound, SessionCorrupt.
         """
-        session = await self._journal.look(session_id)
+        session = await self._services.journal.look(session_id)
         applied: Applied | None
         if isinstance(strategy, Strategy):
             applied = Applied(UNSAVED, strategy)
@@ -103,18 +101,19 @@ class Previews:
             applied = await self._strategies.current(session_id)
         context = AssembleContext(session, tuple(said), CancelToken())
         with self._strategies.trying(context, applied):
-            assembly = await self._prompt.assemble(context)
+            assembly = await self._services.prompt.assemble(context)
         choice, compiled = self._strategies.chosen(context), self._profiles.snapshot(context)
         admitted = await self._scripts.admitted(session, said)
         history = foreseen(session, applied)
         snapshot = propose_snapshot(session, assembly.facts)
         batch = tuple(admitted) if snapshot is None else (*admitted, snapshot)
         model = self._model()
-        # what changes the history begins anew: then nothing that instructed the model before is left
+        # else the request begins anew, and nothing is left of what instructed the model before
         goes_on = (
             model.later_instructions
             and tuple(history) == tuple(session.derive())
-            and not begins_series(session, applied)
+            and self._strategies.goes_on(session, applied)
+            and (model.later_tools or not await self._has_other_tools(session))
         )
         await self._strategies.project(context, history, batch, goes_on=goes_on)
         placed = choice.made if choice is not None else None
@@ -138,6 +137,14 @@ class Previews:
             added_bytes=_added(made, placed),
             max_bytes=made.profile.budget.max_bytes,
         )
+
+    async def _has_other_tools(self, session: Session) -> bool:
+        """Whether the next request tells the model of other tools than the last one did."""
+        told, coming = told_tools(session), await self._services.tools.coming(session, self._services.hooks)
+        if told is None:
+            return False
+        now = {tool["name"]: freeze(tool) for tool in coming}
+        return {tool["name"]: tool for tool in told} != now
 
 
 class _Request:

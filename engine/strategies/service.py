@@ -39,7 +39,7 @@ from engine.assembler import (
     story_sources,
 )
 from engine.hooks import Hooks, Next, Scope
-from engine.session import Message
+from engine.session import Message, Session
 from engine.strategies.advanced import (
     Conversation,
     Projector,
@@ -90,6 +90,7 @@ class Strategies:
         self._steps: dict[str, Choice] = {}  # of the newest step of each session that is live
         self._last: OrderedDict[str, LastAssembly] = OrderedDict()
         self._told: dict[str, Told] = {}
+        self._sent: dict[str, int] = {}  # by session: which of its histories was sent last
         # outermost: what other parts of the program make of the prompt and the step is what is placed
         hooks.on("system-prompt/assemble", self._assembled, owner=owner, prepend=True)
         hooks.on("agent/pre-step", self._pre_step, owner=owner, prepend=True)
@@ -147,6 +148,12 @@ class Strategies:
     def last(self, session_id: str) -> LastAssembly | None:
         """The assembly of the session's last step, for those who want to see what came of it and why."""
         return self._last.get(session_id)
+
+    def goes_on(self, session: Session, applied: Applied | None) -> bool:
+        """Whether the next request of a session goes on where the last one ended, as far as that hangs on its
+        history and on what places it: nothing of what was sent has been rewritten since, by a summary say."""
+        unchanged = self._sent.get(session.id) in (None, session.surface.content_generation)
+        return unchanged and not begins_series(session, applied)
 
     def told(self, session_id: str) -> Told | None:
         """What the newest step of a session that is live was told."""
@@ -265,6 +272,7 @@ class Strategies:
 
     async def _request(self, payload: RequestAssembly, proceed: Next) -> Assembled | None:
         """The request of an attempt, when the session's strategy makes it itself."""
+        self._sent[payload.session.id] = payload.session.surface.content_generation
         choice = self.chosen(payload.context)
         if choice is None or choice.accepted is None:
             passed: Assembled | None = await proceed()
@@ -332,5 +340,6 @@ class Strategies:
         return replace(decision, messages=messages, starts_series=new or outcome.reconcile_system)
 
     def _disposed(self, session_id: str) -> None:
+        self._sent.pop(session_id, None)
         self._steps.pop(session_id, None)
         self._told.pop(session_id, None)

@@ -41,12 +41,13 @@ _REMEMBERED: Final = 128  # sessions whose last compilation a panel can show; ea
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
     """What is known of the model that is called: its name, its window and longest answer in tokens, and
-    whether it takes instructions inside the conversation."""
+    whether it takes instructions, and changes of its tools, inside the conversation."""
 
     name: str = ""
     window: int | None = None
     max_response: int | None = None
     later_instructions: bool = False
+    later_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,11 @@ class ToolRegistry:
         Raises what a listener raises; then the session has none on.
         """
         self._on[session] = _NONE
-        names: Collection[str] = await hooks.waterfall("tools/available", session, lambda: _NONE, scope=scope)
-        self._on[session] = frozenset(names)
+        self._on[session] = await _available(session, hooks, scope)
+
+    async def coming(self, session: Session, hooks: Hooks) -> tuple[dict[str, Any], ...]:
+        """What the next step's model would be told, as `schemas`; nothing is held. Raises as `settle`."""
+        return self._schemas(await _available(session, hooks, None))
 
     def get(self, session: Session, name: str) -> Tool | None:
         """The tool, if the session has it on."""
@@ -74,5 +77,12 @@ class ToolRegistry:
 
     def schemas(self, session: Session) -> tuple[dict[str, Any], ...]:
         """What this session's model is told, in the order of the names; copies of the caller's own."""
-        on = self._on.get(session, _NONE)
+        return self._schemas(self._on.get(session, _NONE))
+
+    def _schemas(self, on: frozenset[str]) -> tuple[dict[str, Any], ...]:
         return tuple(self._tools[name].to_wire() for name in sorted(self._tools) if name in on)
+
+
+async def _available(session: Session, hooks: Hooks, scope: Scope | None) -> frozenset[str]:
+    names: Collection[str] = await hooks.waterfall("tools/available", session, lambda: _NONE, scope=scope)
+    return frozenset(names)

@@ -459,6 +459,67 @@ async def test_what_an_advanced_strategy_leaves_behind_is_followed_by_no_second_
     assert headers == ["initial", "series"]
 
 
+@pytest.mark.parametrize("after", ["builtin-native-slots", None])
+async def test_what_a_refused_strategy_left_behind_is_followed_by_no_second_instructions_either(
+    table: Table, after: str | None
+) -> None:
+    # given a story that goes on after an advanced strategy could send nothing
+    table.voice.system_prompt_update = "in-history"
+    play = await story(table, *SLOTS)
+    await table.plays.use_strategy(play, after)
+    await table.tell(play, "One")
+
+    def nothing(wire: dict[str, Any]) -> None:
+        wire["rules"] = [rule | {"enabled": False} for rule in wire["rules"]]
+
+    await use(table, play, nothing)
+    await table.tell(play, "Two")
+    assert len(table.voice.requests) == 1
+    await table.plays.use_strategy(play, after)
+    preview = await table.engine.preview(play, utterance("Three"))
+    await table.tell(play, "Three")
+    # then its bare instructions are not in front of the conversation, with all of them behind it
+    assert shown(preview) == sent(table)
+    assert [role for role, _ in sent(table)].count("system") == 1
+    assert sent(table)[0][1].endswith("HEAD Ana\n\nA SMITH")
+    found = await table.engine.actual_request(play)
+    assert found is not None
+    assert "source-unrecorded" not in {block.module for message in found.messages for block in message.blocks}
+
+
+@pytest.mark.parametrize("how", ["tools", "summary", "summary and restart"])
+@pytest.mark.parametrize("strategy", ["builtin-native-slots", "builtin-st", None])
+async def test_a_preview_knows_when_a_request_begins_anew(
+    table: Table, strategy: str | None, how: str
+) -> None:
+    # given a model that takes later instructions, and has been told some
+    table.voice.system_prompt_update = "in-history"
+    play = await story(table, *SLOTS, book_ids=(await book(table),))
+    await table.plays.use_strategy(play, strategy)
+    await table.tell(play, "One " * 50, "The rain", "Three")
+    # when tools are switched on, or the story is summed up
+    if how == "tools":
+        await table.plays.select(play, lambda selection: replace(selection, tools=("dice",)))
+    else:
+        table.voice.will(says("They met."))
+        await table.engine.sum_up(play)
+    if how.endswith("restart"):
+        await table.restart()
+    preview = await table.engine.preview(play, utterance("The rain again"))
+    await table.tell(play, "The rain again")
+    assert shown(preview) == sent(table)
+
+
+async def test_another_answer_is_told_what_the_first_one_was(table: Table) -> None:
+    # given such a model, and lore that woke with the words that are answered again
+    table.voice.system_prompt_update = "in-history"
+    play = await story(table, *SLOTS, book_ids=(await book(table),))
+    await table.plays.use_strategy(play, None)
+    await table.tell(play, "One", "The rain")
+    await table.swipe(play)
+    assert sent(table, 1) == sent(table, 2)
+
+
 async def test_the_program_s_own_instructions_change_behind_the_conversation_where_that_can_be(
     table: Table,
 ) -> None:
