@@ -6,14 +6,16 @@ from collections.abc import Mapping
 
 import discord
 
+from bot.i18n import t
 from bot.press import Handler
 from bot.privacy import sees_all, veiled
 from bot.promptpanel import prompt_panel
 from bot.sentdesk import sent_panel
 from bot.stories import Stories, library_owner
+from bot.strategy.outlook import refused_now
 from bot.strategy.panel import strategy_name
-from engine.assembler import AssemblyStore, KeptStrategy, Strategy
-from engine.errors import InputError
+from engine.assembler import Applied, AssemblyStore, KeptStrategy, Strategy
+from engine.errors import AssemblyError, InputError
 from engine.host import Engine
 from engine.play import Playthrough
 from engine.strategies import APPLIED, Preview
@@ -47,7 +49,17 @@ class PreviewDesk:
         preview = await self._engine.preview(play.id, strategy=APPLIED)
         used = preview.strategy
         name = strategy_name(KeptStrategy(used.id, used.strategy), locale) if used is not None else ""
+        if used is not None and await self._is_earlier(interaction, used):
+            name = t(locale, "strategy.earlier_of", name=name)
         await self._send(interaction, play, preview, name, "")
+
+    async def _is_earlier(self, interaction: discord.Interaction, used: Applied) -> bool:
+        """Whether the library has another version by now than the story uses."""
+        try:
+            kept = await self._strategies.get(library_owner(interaction), used.id)
+        except AssemblyError:
+            return False  # it has none any more
+        return kept.strategy.revision != used.strategy.revision
 
     async def try_out(
         self, interaction: discord.Interaction, strategy: Strategy, name: str, strategy_id: str
@@ -55,7 +67,7 @@ class PreviewDesk:
         """With a strategy that need not be saved. `name` is fit for Markdown."""
         play = await self._stories.led_here(interaction)
         preview = await self._engine.preview(play.id, strategy=strategy)
-        await self._send(interaction, play, preview, name, strategy_id)
+        await self._send(interaction, play, preview, name, strategy_id, draft=True)
 
     async def _pressed(self, interaction: discord.Interaction, strategy_id: str = "") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
@@ -87,11 +99,20 @@ class PreviewDesk:
         again: str,
         *,
         compared: bool = False,
+        draft: bool = False,
     ) -> None:
-        locale = str(interaction.locale)
+        """`again` is the strategy that the panel is made with again: that of the story when empty, or what
+        the reader has changed of it when it is a `draft`."""
+        locale, used = str(interaction.locale), preview.strategy
+        refused = ""
+        if not compared:
+            strategy = used.strategy if used is not None else None
+            refused = await refused_now(self._engine, play.id, locale, strategy)
         if not sees_all(interaction, play):
             # what a strategy put into the conversation stands there as it was, whatever personas say now
             said = await self._engine.requests.private(play.head.session_id)
             preview = await veiled(self._engine, interaction, play, preview, said)
-        view, file = prompt_panel(preview, name, again, locale, compared=compared)
+        view, file = prompt_panel(
+            preview, name, again, locale, compared=compared, refused=refused, draft=draft
+        )
         await interaction.followup.send(view=view, file=file, ephemeral=True)

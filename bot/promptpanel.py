@@ -63,12 +63,15 @@ def prompt_panel(
     *,
     sent: Sent | None = None,
     compared: bool = False,
+    refused: str = "",
+    draft: bool = False,
 ) -> tuple[Layout, discord.File]:
     """The panel and its file. `name` is that of the strategy, fit for Markdown; empty without one. `compared`
-    says that it is what SillyTavern would send."""
+    says that it is what SillyTavern would send, `refused` why nothing would be sent, `draft` that it is made
+    with what the reader has changed of the strategy."""
     sheet = Sheet()
     head = _compared_head(preview, locale) if compared else _head(preview, name, sent, locale)
-    sheet.text("\n".join(head), 1_200)
+    sheet.text("\n".join(filter(None, [*head, refused])), 1_600)
     sheet.text(budget(preview, locale), 1_400)
     sheet.text("\n".join(_messages(preview.messages, locale)), 4_400)
     worth = [remark for remark in preview.diagnostics if remark.get("severity") != "info"]
@@ -81,7 +84,7 @@ def prompt_panel(
     elif sent is None:
         again = [strategy_id] if strategy_id else []
         sheet.row(
-            button("strategy-preview", *again, label=t(locale, "button.again")),
+            button("strategy-try" if draft else "strategy-preview", *again, label=t(locale, "button.again")),
             button("strategy-sent", label=t(locale, "button.sent")),
             button("strategy-sillytavern", label=t(locale, "button.as_sillytavern")),
         )
@@ -335,12 +338,15 @@ def _who(message: PreviewMessage, locale: str) -> str:
     return t(locale, f"prompt.role.{message.role}")
 
 
-_FIELDS = {"character": "card.field", "preset": "card.field", "worldbook": "world.place"}
-"""Where the texts stand that say what a field is, by the source that it is of."""
+_FIELDS = {"character": "card.field"}
+_PLACES = {"worldbook": "world.place"}
+"""Where the texts stand that say what a field is, or a place, by the source that it is of."""
 
 
 def _label(block: PreviewBlock, locale: str) -> str:
-    module, field = _module(block.module, locale), f"{_FIELDS.get(block.module)}.{block.label}"
+    # what somebody has named has an id, and keeps that name whatever it is
+    known = _FIELDS if block.node_id is not None else {**_FIELDS, **_PLACES}
+    module, field = _module(block.module, locale), f"{known.get(block.module)}.{block.label}"
     label = t(locale, field) if field in catalogue(FALLBACK) else plain(block.label, 40)
     return module if not label or block.label in (block.module, module) else f"{module} / {label}"
 

@@ -23,7 +23,7 @@ from bot.strategy.desk import StrategyDesk
 from bot.strategy.draft import token_of
 from bot.strategy.keeper import DraftKeeper
 from bot.strategy.option import StrategyOption, strategy_meant, told_by, twins_among
-from bot.strategy.outlook import culprit, undone
+from bot.strategy.outlook import culprit, refused_now, undone
 from bot.strategy.panel import strategy_line, strategy_name, strategy_panel
 from bot.uploads import read_upload, refusal
 from engine.assembler import DEFAULT_STRATEGY, Applied, KeptStrategy, Strategy, strategy_from_bytes
@@ -316,7 +316,10 @@ class StrategyCog(
             why = undone(kept.strategy, error, str(interaction.locale))
             await interaction.followup.send(why, ephemeral=True)
             return
-        text = t(interaction.locale, "strategy.applied", name=strategy_name(kept, str(interaction.locale)))
+        locale = str(interaction.locale)
+        text = t(locale, "strategy.applied", name=strategy_name(kept, locale))
+        if refused := await refused_now(self.bot.engine, play.id, locale):
+            text += f"\n{refused}"
         again = button("strategy-preview", label=t(interaction.locale, "button.preview"))
         await interaction.followup.send(text, view=row(again), ephemeral=True)
 

@@ -232,6 +232,12 @@ class Engine:
         said = [spoken_message(words, "preview")] if words is not None else []
         return await self.previews.of(play.head.session_id, said, strategy)
 
+    async def check_sendable(self, play_id: str, *, strategy: Strategy | Wanted | None = APPLIED) -> None:
+        """Raises what would end the next step of a story, whatever is said then: some refusals hang on there
+        being new words, which a preview of the story as it stands has none of."""
+        words = Utterance(key="probe", text="…", author_id="0", author_name="…", persona_name="…")
+        await self.preview(play_id, words, strategy=strategy)
+
     async def as_sillytavern(self, play_id: str, words: Utterance | None = None) -> Preview:
         """What SillyTavern would send in a story if these words were said now. As `Comparisons.of`."""
         play = await self.plays.get(play_id)

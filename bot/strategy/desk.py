@@ -115,7 +115,7 @@ class StrategyDesk(DraftDesk):
         draft = await self._keeper.discard(interaction, draft)
         await self._show(interaction, draft, t(interaction.locale, "strategy.discarded"))
 
-    async def _try(self, interaction: discord.Interaction, strategy_id: str, token: str) -> None:
+    async def _try(self, interaction: discord.Interaction, strategy_id: str, token: str = "") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
         draft = await self._keeper.draft(interaction, strategy_id, token)
         name = strategy_name(draft.kept, str(interaction.locale))

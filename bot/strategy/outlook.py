@@ -17,6 +17,7 @@ from bot.strategy.panel import module_name
 from engine.assembler import Strategy
 from engine.errors import EngineError
 from engine.host import Engine
+from engine.strategies import APPLIED, Wanted
 
 __all__ = ["culprit", "outlook", "refused_now", "undone"]
 
@@ -31,6 +32,7 @@ async def outlook(engine: Engine, play_id: str | None, strategy: Strategy, local
         if play_id is None:
             return ""
         preview = await engine.preview(play_id, strategy=strategy)
+        await engine.check_sendable(play_id, strategy=strategy)
     except EngineError as error:
         return undone(strategy, error, locale)
     worth = [remark for remark in preview.diagnostics if remark.get("severity") != "info"]
@@ -42,13 +44,18 @@ async def outlook(engine: Engine, play_id: str | None, strategy: Strategy, local
     return "\n".join(lines)
 
 
-async def refused_now(engine: Engine, play_id: str, locale: str) -> str:
-    """That the story's next request could not be sent as it is now, and why; empty where it could."""
+async def refused_now(
+    engine: Engine, play_id: str, locale: str, strategy: Strategy | Wanted | None = APPLIED
+) -> str:
+    """That the story's next request could not be sent, as it is now or with a strategy, and why; empty where
+    it could."""
     try:
-        await engine.preview(play_id)
+        await engine.check_sendable(play_id, strategy=strategy)
     except EngineError as error:
-        applied = await engine.plays.strategy(play_id)
-        return explain(locale, error) if applied is None else undone(applied.strategy, error, locale)
+        if isinstance(strategy, Wanted):
+            applied = await engine.plays.strategy(play_id)
+            strategy = applied.strategy if applied is not None else None
+        return explain(locale, error) if strategy is None else undone(strategy, error, locale)
     return ""
 
 

@@ -22,12 +22,21 @@ from engine.session import (
     user_message,
 )
 
-__all__ = ["SNAPSHOT_KIND", "admit_system", "announce_tools", "lacks", "propose_snapshot"]
+__all__ = [
+    "CLEARED",
+    "SNAPSHOT_KIND",
+    "admit_system",
+    "announce_tools",
+    "lacks",
+    "propose_snapshot",
+    "snapshot_text",
+]
 
 _TOOLS_SOURCE = {"kind": "tool-registry"}
 
 _HEADING = "Current facts; this list replaces every earlier one:"
-_CLEARED = "There are no current facts; earlier lists no longer apply."
+CLEARED = "There are no current facts; earlier lists no longer apply."
+"""What a snapshot says when nothing holds any more."""
 
 
 def admit_system(
@@ -59,11 +68,11 @@ def propose_snapshot(session: Session, contexts: Sequence[Part]) -> Message | No
     """The snapshot message that these contexts need now, or None when the retained one still says it."""
     text, stands = snapshot_text(contexts), standing(session)
     retained = None if stands.snapshot is None else message_text(stands.snapshot.data)
-    if retained == text or (not text and not stands.had_snapshot) or (not text and retained == _CLEARED):
+    if retained == text or (not text and not stands.had_snapshot) or (not text and retained == CLEARED):
         return None
     sections = [{"name": part.name, "text": part.text} for part in contexts]
     source: dict[str, Any] = {"kind": SNAPSHOT_KIND, "form": "snapshot", "sections": sections}
-    return user_message(new_id("ctx"), text or _CLEARED, source)
+    return user_message(new_id("ctx"), text or CLEARED, source)
 
 
 def lacks(session: Session, facts: Sequence[Part]) -> bool:

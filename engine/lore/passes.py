@@ -90,7 +90,8 @@ class Passes:
             if self._number == _MAX_PASSES or self._work > _MAX_ASKED:
                 self._notes.warn(
                     "WORLD_BOOK_RECURSION_LIMIT",
-                    f"Entries went on waking others; that was ended after {self._number} passes.",
+                    "Entries went on waking others; that was ended after {passes} passes.",
+                    passes=self._number,
                 )
                 break
             self._number += 1

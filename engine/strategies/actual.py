@@ -251,16 +251,26 @@ def _sources(messages: Sequence[Message], told: Told) -> Iterator[dict[str, Any]
             start += utf16(part.text) + len(_JOINT)
     snapshot = next((m for m in reversed(messages) if m["source"].get("kind") == SNAPSHOT_KIND), None)
     if snapshot is not None:
-        text = message_text(snapshot)
-        for part in told.assembly.facts:
-            if text.count(part.text) == 1:
-                start = utf16(text[: text.index(part.text)])
+        facts = {part.name: part for part in told.assembly.facts}
+        for part, start in _listed(snapshot):
+            if facts.get(part.name) == part:
                 yield found(named_node(part), part, snapshot, start)
     contributed = {m["source"]["blockId"]: m for m in messages if "blockId" in m["source"]}
     for node in nodes.values():
         message = contributed.get(node.id)
         if message is not None and message_text(message) == node.text:
             yield found(node, Part(node.name, node.text), message, 0)
+
+
+def _listed(snapshot: Message) -> Iterator[tuple[Part, int]]:
+    """The facts that a snapshot lists, and where in its text each begins (UTF-16 units)."""
+    text = message_text(snapshot)
+    at = text.find(_JOINT) + len(_JOINT)  # behind the heading
+    for section in snapshot["source"].get("sections", ()):
+        part = Part(section["name"], section["text"])
+        if part.text and text.startswith(part.text, at):
+            yield part, utf16(text[:at])
+            at += len(part.text) + len(_JOINT)
 
 
 def _source(

@@ -8,7 +8,8 @@ model is called and no agent is started; what is not said yet is not waited for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from engine.agent import AssembleContext, Assembly, Part, Services, told_tools
 from engine.agent.projection import propose_snapshot
@@ -23,7 +24,7 @@ from engine.strategies.assets import remark_of
 from engine.strategies.choice import APPLIED, LastAssembly, Wanted
 from engine.strategies.history import foreseen, repeated
 from engine.strategies.projected import blocks_of
-from engine.strategies.provenance import KnownSources, known_sources, shown_messages
+from engine.strategies.provenance import UNRECORDED, KnownSources, known_sources, shown_messages
 from engine.strategies.sentsteps import REQUEST_RECORD
 from engine.strategies.service import Strategies
 from engine.strategies.shown import PreviewBlock, PreviewMessage, labelled_part
@@ -34,6 +35,9 @@ __all__ = ["Preview", "PreviewBlock", "PreviewMessage", "Previews", "labelled_pa
 
 EARLIER = "historical-system-update"
 """The module of instructions that newer ones have taken the place of."""
+
+_FOR_WANT_OF_WORDS: Final = ("ASSEMBLY_EMPTY", "ASSEMBLY_SYSTEM_ONLY")
+"""Remarks that say nothing of what will be sent where only looking at it says nothing."""
 
 UNSAVED = ""
 """The id of a strategy that is in no library (yet)."""
@@ -130,7 +134,10 @@ class Previews:
             messages=tuple(messages),
             contexts=_blocks(assembly.facts, placed.standard if placed is not None else None, made),
             parameters=self._parameters.proposed(made.call_config),
-            diagnostics=(*diagnostics, *repeated(history, applied, says=_says(placed))),
+            diagnostics=(
+                *(remark for remark in diagnostics if said or remark.get("code") not in _FOR_WANT_OF_WORDS),
+                *repeated(history, applied, says=_says(placed)),
+            ),
             tokens=sum(message.tokens for message in messages),
             window=model.window,
             max_response=made.request.max_response,
@@ -202,7 +209,7 @@ class _Request:
             if message is last and same:
                 found.append(now)
             elif message["role"] == "system":
-                found.append(_shown(message, "system", EARLIER))
+                found.append(self._earlier(message))
             else:
                 found += self._said([message])
         return found if same else [*found, now]
@@ -210,6 +217,15 @@ class _Request:
     def _said(self, messages: Sequence[Message]) -> list[PreviewMessage]:
         """What stands in the history, with what of it a strategy has put there."""
         return list(shown_messages(messages, self._sources))
+
+    def _earlier(self, message: Message) -> PreviewMessage:
+        """Instructions that newer ones stand behind, by their parts where these were recorded."""
+        (shown,) = self._said([message])
+        if all(block.module != UNRECORDED for block in shown.blocks):
+            return shown
+        text = message_text(message)
+        block = PreviewBlock("", text, estimate_tokens(text), module=EARLIER)
+        return replace(shown, blocks=(block,))
 
     def _projected(self, outcome: AdvancedOutcome) -> list[PreviewMessage]:
         record = with_sections(outcome, self._assembly.said)
@@ -243,7 +259,7 @@ class _Request:
             text = message_text(message)
             blocks = _blocks(self._assembly.facts, self._standard, self._made)
             return PreviewMessage(message["role"], text, message_tokens(message), "context", blocks)
-        return _shown(message, "input", "input")
+        return _said_now(message)
 
     def _node(self, node_id: str) -> Node | None:
         assert self._standard is not None
@@ -256,13 +272,12 @@ def _says(placed: LastAssembly | None) -> bool:
     return outcome is not None and bool(outcome.before_input or outcome.after_input)
 
 
-def _shown(message: Message, source: str, module: str) -> PreviewMessage:
+def _said_now(message: Message) -> PreviewMessage:
     text, tokens = message_text(message), message_tokens(message)
     kind = message["source"].get("kind", "")
     label = message["source"].get("persona") or (kind if kind not in ("user", "") else message["role"])
-    return PreviewMessage(
-        message["role"], text, tokens, source, (PreviewBlock(label, text, tokens, module=module),)
-    )
+    block = PreviewBlock(label, text, tokens, module="input")
+    return PreviewMessage(message["role"], text, tokens, "input", (block,))
 
 
 def _blocks(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from engine.agent.projection import CLEARED
 from engine.agent.standing import SNAPSHOT_KIND
 from engine.assembler import ASSEMBLER_KIND
 from engine.codec import json_hash, text_hash
@@ -19,6 +20,7 @@ from engine.strategies.units import Units
 
 __all__ = [
     "CALLED",
+    "UNRECORDED",
     "VERSION",
     "KnownSources",
     "known_sources",
@@ -28,6 +30,9 @@ __all__ = [
 
 CALLED: Final = "tool-call"
 """The module of a block that is a call of a tool: the label is the tool, the text its arguments."""
+
+UNRECORDED: Final = "source-unrecorded"
+"""The module of words that nobody claims, where somebody should."""
 
 VERSION: Final = 1
 """The version of the evidence that is understood here."""
@@ -112,12 +117,11 @@ def _with_gaps(
         if held and not said.strip():
             return
         if message["role"] == "system" or source.get("kind") == ASSEMBLER_KIND:
-            module = "source-unrecorded"
+            label, module = "", UNRECORDED
         elif source.get("kind") == SNAPSHOT_KIND:
-            module = "native-context-framing" if held else "source-unrecorded"
+            label, module = "", "native-context-framing" if held or text == CLEARED else UNRECORDED
         else:
-            module = "native"
-        label = source.get("persona") or (source.get("kind") or message["role"])
+            label, module = source.get("persona") or (source.get("kind") or message["role"]), "native"
         yield PreviewBlock(label, said, estimate_tokens(said), module=module)
 
     for start, end, found in held:

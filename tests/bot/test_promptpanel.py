@@ -97,3 +97,14 @@ async def test_parts_are_called_what_people_call_them() -> None:
     assert re.findall(r"-# – (.*?) · ", text) == [
         *("Card / examples", "Card / last instructions", "World books / after the character")
     ]
+
+
+async def test_a_name_that_somebody_gave_stays_whatever_it_is() -> None:
+    blocks = tuple(
+        PreviewBlock(label, "…", 1, module=module, node_id="n")
+        for module, label in [("worldbook", "at_depth"), ("worldbook", "before"), ("preset", "greeting")]
+    )
+    text = await panel(PreviewMessage("system", "…", 3, "system", blocks))
+    assert re.findall(r"-# – (.*?) · ", text) == [
+        *(r"World books / at\_depth", "World books / before", "Preset / greeting")
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from bot.sandbox.human import Human
 from bot.sandbox.limits import Upload
 from bot.sandbox.screen import Shown
 from engine.assembler import Applied, KeptStrategy, Strategy, built_in_strategies
+from engine.assembler.editing import change_strategy
 from tests.cogs.test_card import becomes, promote
 from tests.cogs.test_card_edit import bytes_of, fields
 from tests.cogs.test_card_import import content_of
@@ -633,6 +635,71 @@ async def test_a_rewind_takes_the_strategy_along_and_an_undone_one_brings_it_bac
 # --- the preview
 
 
+async def test_a_preview_of_a_draft_is_made_again_of_the_draft(scene: Scene) -> None:
+    # given a preview of what Ana has changed and not saved
+    story = await harbour(scene)
+    ana = scene.human("Ana")
+    panel = (await ana.slash(story.thread, "strategy edit")).message
+    module = await pressed(ana, await opened(ana, panel, "World books"), "Switch off", "⚪")
+    tried = await ana.click(await pressed(ana, module, "Back", "## ✏️"), "Preview")
+    # when she looks again, then it is that one still
+    again = await ana.click(tried.message, "Again")
+    assert again.text.splitlines()[1] == "Strategy **Preset's slots first (your changes, not saved)**"
+    assert again.text == tried.text and LORE not in again.text
+
+
+async def test_a_preview_says_that_the_story_uses_an_earlier_version(scene: Scene) -> None:
+    story = await scene.open_story()
+    made = await kept(scene)
+    ana = scene.human("Ana")
+    await ana.slash(story.thread, "strategy apply", strategy="Ours")
+    changed = change_strategy(made.strategy, name="Ours by now")
+    await scene.bot.engine.strategies.store.change(
+        scene.owner, made.id, changed, expected=made.strategy.revision
+    )
+    mine = await ana.slash(story.thread, "strategy preview")
+    theirs = await ana.slash(story.thread, "strategy preview", strategy="Ours by now")
+    assert mine.text.splitlines()[1] == "Strategy **Ours (an earlier version)**"
+    assert theirs.text.splitlines()[1] == "Strategy **Ours by now**"
+
+
+async def test_what_the_program_says_of_facts_is_nobody_s_text(scene: Scene) -> None:
+    # given a strategy with two facts, of which one begins like the other
+    story = await scene.open_story()
+    facts = [
+        {
+            "id": f"fact{n}",
+            "kind": "custom",
+            "role": "user",
+            "delivery": "context",
+            "name": name,
+            "text": text,
+        }
+        for n, (name, text) in enumerate(
+            [("Tide", "The tide is high."), ("Rain", "The tide is high. It rains.")]
+        )
+    ]
+    rules = built_in_strategies()["builtin-native-slots"].to_wire()["rules"]
+    await kept(scene, rules=[*rules, *facts])
+    ana = scene.human("Ana")
+    await ana.slash(story.thread, "strategy apply", strategy="Ours")
+    await story.exchange("Ana", "Hello.", "Welcome.")
+    # then what was sent names both, and what stands around them
+    preview = await ana.slash(story.thread, "strategy preview")
+    sent = await ana.click(preview.message, "Sent last")
+    assert re.findall(r"^-# – (.*?) · \d+ · (?:Current|The tide)", sent.text, re.M) == [
+        *("Around facts", "Own text / Tide", "Own text / Rain")
+    ]
+    # and when they hold no more, that is the program's own word
+    await ana.slash(story.thread, "strategy off")
+    await story.exchange("Ana", "Goodbye.", "Farewell.")
+    preview = await ana.slash(story.thread, "strategy preview")
+    sent = await ana.click(preview.message, "Sent last")
+    for told in (preview, sent):
+        assert "-# Around facts: There are no current facts; earlier lists no longer apply." in told.text
+        assert "Not recorded" not in told.text
+
+
 async def test_the_preview_has_all_of_it_in_its_order(scene: Scene) -> None:
     # given a story that has been played a little
     story = await harbour(scene)
@@ -692,7 +759,7 @@ async def test_what_was_sent_is_read_from_the_log(scene: Scene) -> None:
     ana = scene.human("Ana")
     preview = (await ana.slash(story.thread, "strategy preview")).message
     nothing = await ana.click(preview, "Sent last")
-    assert nothing.text == "Nothing was sent to the model yet in this story."
+    assert nothing.text == "Nothing was sent to the model yet on the way to where the story stands now."
 
     # when it is played, and looks another way afterwards
     await story.exchange("Ana", "Hello.", "Welcome.")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.sandbox.limits import Upload
 from bot.sandbox.screen import Shown
 from bot.sandbox.wire import WireDiscord
 from bot.settings import AssemblySettings
+from engine.assembler import built_in_strategies
 from tests.e2e.scene import Scene, Story, labels_of, set_scene
 from tests.e2e.test_show_prompt import file_of
 
@@ -102,3 +104,23 @@ async def test_where_the_model_takes_no_later_instructions_the_player_reads_what
     assert call.heard == ["Ana: I look at the water."]
     await call.say("It is high.")
     await story.answered("It is high.", "1/1")
+
+
+async def test_what_only_the_next_words_would_be_refused_for_is_foretold(sandbox: Scene) -> None:
+    # given a strategy that has the new message before the program's instructions, which is not to be
+    wire = built_in_strategies()["builtin-st"].to_wire()
+    rules = sorted(wire["rules"], key=lambda rule: rule["kind"] != "input")
+    wire = {key: value for key, value in wire.items() if key != "layout"}
+    body = json.dumps({**wire, "name": "Order", "placement": "modules", "rules": rules}).encode()
+    story = await sandbox.open_story()
+    ana = sandbox.human("Ana")
+    await ana.slash("general", "strategy import", file=Upload("x.json", body))
+
+    # when it is applied, looked at or edited, though nothing is said yet, then it is told
+    why = "⚠️ **Nothing could be sent like this.** "
+    for command in ("apply", "preview", "edit"):
+        told = await ana.slash(story.thread, f"strategy {command}", strategy="Order")
+        assert why in told.text, command
+    # and so it is
+    await story.say("Ana", "Hello.")
+    await story.sees("Your message is kept")

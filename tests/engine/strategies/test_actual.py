@@ -61,7 +61,7 @@ async def test_the_request_is_what_was_sent_with_its_sources(table: Table) -> No
             ("worldbook", "The weather"),
         ],
         [("native", "Ana")],
-        [("native-context-framing", "runtime-context"), ("custom", "A fact")],
+        [("native-context-framing", ""), ("custom", "A fact")],
         [("preset", "Tail")],
     ]
     assert [m.source for m in found.messages] == ["system", "input", "context", "pre-step"]

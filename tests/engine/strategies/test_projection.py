@@ -428,9 +428,10 @@ async def test_a_preview_knows_that_a_model_keeps_what_instructed_it_before(tabl
         await table.tell(play, words)
         assert shown(preview) == sent(table)
     assert [role for role, _ in sent(table)].count("system") == 3
-    assert [m.blocks[0].module for m in preview.messages if m.role == "system"] == [
-        *("historical-system-update", "historical-system-update", "cast")
-    ]
+    # and it names what they are made of, as the request does
+    told = [[block.module for block in m.blocks] for m in preview.messages if m.role == "system"]
+    bare = ["cast", "preset", "character"]
+    assert told == [bare, [*bare, "worldbook"], bare]
 
 
 @pytest.mark.parametrize("after", ["builtin-native-roles", None])
