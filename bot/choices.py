@@ -126,12 +126,10 @@ async def resolve(interaction: discord.Interaction, kind: Kind, text: str) -> Re
     Raises NotFound CARD_UNKNOWN, PRESET_UNKNOWN (data: name) when none fits, NAME_SEVERAL when several names
     begin so.
     """
-    engine, owner = engine_of(interaction), library_owner(interaction)
     try:
-        return await engine.library.resolve(owner, kind, text)
+        return await engine_of(interaction).library.resolve(library_owner(interaction), kind, text)
     except NotFound as error:
-        rows = await _suggest(engine, owner, kind, text) if fold(text) else []
-        the_one([(row.name, row) for row in rows if fold(row.name).startswith(fold(text))], text)
+        the_one([(name, name) for name in error.data["fitting"]], text)
         raise NotFound(error.message, code=f"{kind.upper()}_UNKNOWN", name=one_line(text, LENGTH)) from None
 
 

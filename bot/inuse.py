@@ -19,7 +19,7 @@ from bot.excerpts import plain
 from bot.i18n import t
 from bot.rights import check_sets_channel
 from bot.stories import check_owner
-from bot.strategy.outlook import refused_now
+from bot.strategy.outlook import with_refusal
 from bot.venues import base_channel, server
 from engine.errors import InputError, NotFound
 from engine.library import ResourceRow, Selection
@@ -47,10 +47,8 @@ async def bind(bot: Inglenook, interaction: discord.Interaction, found: Resource
             raise InputError("A story can use no more.", code="STORY_LIST_FULL", limit=MAX_IN_STORY)
         return (*ids, found.id) if found.id not in ids else ids
 
-    refused = ""
     if (changed := await _in_story(bot, interaction, kind, add)) is not None:
         key = "bound_story" if changed else "bound_already"
-        refused = await _refused(bot, interaction)
     else:
         guild, channel = server(interaction), base_channel(interaction)
         check_sets_channel(interaction)
@@ -58,7 +56,11 @@ async def bind(bot: Inglenook, interaction: discord.Interaction, found: Resource
         key = ("bound_channel" if channel == interaction.channel_id else "bound_parent") if added else ""
         key = key or "bound_already"
     await bot.engine.library.touch(found.id)
-    return "\n".join(filter(None, [_said(interaction, f"{noun}.{key}", found), refused]))
+    text = _said(interaction, f"{noun}.{key}", found)
+    binding = bot.bindings.of_channel(interaction.channel_id or 0)
+    if binding is None:
+        return text
+    return await with_refusal(text, bot.engine, binding.play_id, str(interaction.locale))
 
 
 async def unbind(
@@ -133,11 +135,6 @@ async def _in_story(
 
     await bot.engine.plays.select(binding.play_id, select)
     return changed
-
-
-async def _refused(bot: Inglenook, interaction: discord.Interaction) -> str:
-    binding = bot.bindings.of_channel(interaction.channel_id or 0)
-    return "" if binding is None else await refused_now(bot.engine, binding.play_id, str(interaction.locale))
 
 
 def _kind(found: ResourceRow) -> ListedKind:

@@ -48,7 +48,7 @@ class Sent:
     """
 
     at: int
-    place: tuple[str, ...] = ()
+    place: tuple[str, ...]
     steps: Sequence[SentStep] = ()
     step: int = 0
     leads: bool = False
@@ -338,16 +338,13 @@ def _who(message: PreviewMessage, locale: str) -> str:
     return t(locale, f"prompt.role.{message.role}")
 
 
-_FIELDS = {"character": "card.field"}
-_PLACES = {"worldbook": "world.place"}
-"""Where the texts stand that say what a field is, or a place, by the source that it is of."""
-
-
 def _label(block: PreviewBlock, locale: str) -> str:
-    # what somebody has named has an id, and keeps that name whatever it is
-    known = _FIELDS if block.node_id is not None else {**_FIELDS, **_PLACES}
-    module, field = _module(block.module, locale), f"{known.get(block.module)}.{block.label}"
-    label = t(locale, field) if field in catalogue(FALLBACK) else plain(block.label, 40)
+    module, key = _module(block.module, locale), ""
+    if block.module == "character":
+        key = f"card.field.{block.label}"
+    elif block.module == "worldbook" and block.node_id is None:  # else it is an entry, and that its name
+        key = f"world.place.{block.label}"
+    label = t(locale, key) if key in catalogue(FALLBACK) else plain(block.label, 40)
     return module if not label or block.label in (block.module, module) else f"{module} / {label}"
 
 

@@ -7,7 +7,6 @@ again. A refusal is an InputError whose code names the text `import.*` and whose
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -21,19 +20,13 @@ from bot.remarks import refusal_text
 from engine.errors import AssemblyError, InputError, ResourceError
 from engine.library import Kind, recognised
 
-__all__ = ["Noun", "Upload", "check_size", "read_upload", "refusal"]
+__all__ = ["Noun", "Upload", "check_size", "read_upload", "refusal", "refused"]
 
 log = structlog.get_logger(__name__)
 
 Noun: TypeAlias = Literal["card", "preset", "world", "regex", "persona", "template", "strategy"]
 """What somebody meant to bring, by the name of the command."""
 
-_LIKE: Mapping[Kind, str] = {
-    "card": "card",
-    "preset": "preset",
-    "world_book": "world-book",
-    "regex": "regex",
-}
 _SECONDS = 60.0  # 32 MiB at half a megabyte a second; an interaction can be answered for 15 minutes
 _TRIES = 2
 _PAUSE = 0.5  # seconds before the second try: the CDN's hiccups are short
@@ -66,10 +59,10 @@ def refusal(
     noun: Noun,
     locale: discord.Locale | str | None = None,
     *,
-    body: bytes = b"",
+    like: Kind | None = None,
 ) -> InputError:
-    """What the library refused, as an error that says so of this file in the reader's language. With its
-    `body` it is told as well when the file is something else that the library takes.
+    """What the library refused, as an error that says so of this file in the reader's language; `like` says
+    what the file is instead.
 
     Codes IMPORT_LIBRARY_FULL (data: limit), IMPORT_NOT_CARD, IMPORT_NOT_PRESET and so on, by the noun
     (data: file, reason).
@@ -79,14 +72,23 @@ def refusal(
         return InputError(error.message, code="IMPORT_LIBRARY_FULL", limit=error.data["limit"])
     if code == "LIBRARY_STORAGE_LIMIT_REACHED":
         return InputError(error.message, code="IMPORT_LIBRARY_FULL", limit=size(error.data["limit"]))
-    kind = recognised(body, filename) if body else None
-    reason = t(locale, f"refusal.like-{_LIKE[kind]}") if kind else refusal_text(locale, error)
+    reason = refusal_text(locale, error)
+    if like is not None:
+        reason = t(locale, f"refusal.like-{like.replace('_', '-')}")
     return InputError(
         error.message,
         code=f"IMPORT_NOT_{noun.upper()}",
         file=plain(filename, _NAME),
         reason=clip(reason, 500),  # the readers' messages quote the file
     )
+
+
+async def refused(
+    error: ResourceError | AssemblyError, upload: Upload, noun: Noun, locale: discord.Locale | str | None
+) -> InputError:
+    """`refusal` of a file that is looked at once more: it may be something else that the library takes."""
+    like = await asyncio.to_thread(recognised, upload.body, upload.filename)
+    return refusal(error, upload.filename, noun, locale, like=like)
 
 
 def check_size(filename: str, count: int, limit: int) -> None:

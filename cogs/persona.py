@@ -27,7 +27,7 @@ from bot.personapanel import (
 from bot.press import Handler, PressCog, button, row
 from bot.sheet import DANGER
 from bot.stories import library_owner
-from bot.uploads import read_upload, refusal
+from bot.uploads import read_upload, refused
 from engine.errors import ResourceError
 from engine.library import StoredPersona
 from engine.library.shelf import fold
@@ -217,7 +217,7 @@ class Personas(
         except ResourceError as error:
             if error.error_code not in _FILE_CODES:
                 raise
-            raise refusal(error, upload.filename, "persona", interaction.locale, body=upload.body) from error
+            raise await refused(error, upload, "persona", interaction.locale) from error
         note = came_text(came, str(interaction.locale))
         if len(came.personas) == 1:
             await self.show_persona(interaction, came.personas[0], note)

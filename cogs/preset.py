@@ -31,7 +31,7 @@ from bot.promptdesk import PromptDesk, whole_number
 from bot.rights import check_sets_channel
 from bot.shelfcog import SORTS, Panel, ShelfCog
 from bot.stories import check_owner
-from bot.strategy.outlook import refused_now
+from bot.strategy.outlook import with_refusal
 from bot.venues import base_channel, server
 from engine.errors import InputError
 from engine.library import ResourceRow
@@ -220,10 +220,9 @@ class Presets(
             key = "bound_channel" if channel == interaction.channel_id else "bound_parent"
         name = plain(found.name, 200) if found is not None else ""
         key = f"preset.{key}" if found is not None else f"preset.un{key}"
-        lines = [t(interaction.locale, key, name=name, channel=f"<#{channel}>")]
+        text = t(interaction.locale, key, name=name, channel=f"<#{channel}>")
         if binding is not None:
-            lines.append(await refused_now(self.bot.engine, binding.play_id, str(interaction.locale)))
-        text = "\n".join(filter(None, lines))
+            text = await with_refusal(text, self.bot.engine, binding.play_id, str(interaction.locale))
         await interaction.followup.send(text, ephemeral=True)
 
     # -- editing: parameters -----------------------------------------------------------------------

@@ -23,9 +23,9 @@ from bot.strategy.desk import StrategyDesk
 from bot.strategy.draft import token_of
 from bot.strategy.keeper import DraftKeeper
 from bot.strategy.option import StrategyOption, strategy_meant, told_by, twins_among
-from bot.strategy.outlook import culprit, refused_now, undone
+from bot.strategy.outlook import culprit, undone, with_refusal
 from bot.strategy.panel import strategy_line, strategy_name, strategy_panel
-from bot.uploads import read_upload, refusal
+from bot.uploads import read_upload, refused
 from engine.assembler import DEFAULT_STRATEGY, Applied, KeptStrategy, Strategy, strategy_from_bytes
 from engine.assembler.editing import change_strategy
 from engine.errors import AssemblyError, Conflict, InputError
@@ -174,11 +174,9 @@ class StrategyCog(
         """What somebody has changed and not saved goes into the copy, and is gone from the draft."""
         await interaction.response.defer(ephemeral=True, thinking=True)
         applied = await self._applied(interaction) if strategy is None else None
+        changed = False
         if applied is not None and await self._lost(interaction, applied):
-            made, changed = (
-                await self._create(interaction, change_strategy(applied.strategy, name=name)),
-                False,
-            )
+            made = await self._create(interaction, change_strategy(applied.strategy, name=name))
         else:
             meant = await self._meant(interaction, strategy)
             made, changed = await self.keeper.copy(interaction, meant, name)
@@ -198,7 +196,7 @@ class StrategyCog(
         except AssemblyError as error:
             if error.error_code not in ("STRATEGY_INVALID", "HISTORY_POLICY_INVALID"):
                 raise
-            raise refusal(error, upload.filename, "strategy", interaction.locale, body=upload.body) from error
+            raise await refused(error, upload, "strategy", interaction.locale) from error
         made = await self._create(interaction, strategy)
         note = t(interaction.locale, "strategy.imported")
         try:
@@ -318,9 +316,8 @@ class StrategyCog(
             return
         locale = str(interaction.locale)
         text = t(locale, "strategy.applied", name=strategy_name(kept, locale))
-        if refused := await refused_now(self.bot.engine, play.id, locale):
-            text += f"\n{refused}"
-        again = button("strategy-preview", label=t(interaction.locale, "button.preview"))
+        text = await with_refusal(text, self.bot.engine, play.id, locale)
+        again = button("strategy-preview", label=t(locale, "button.preview"))
         await interaction.followup.send(text, view=row(again), ephemeral=True)
 
     async def _hand_out(self, interaction: discord.Interaction, kept: KeptStrategy) -> None:

@@ -21,7 +21,7 @@ from bot.rights import check_sets_channel
 from bot.sheet import DANGER, PRIMARY
 from bot.stories import library_owner
 from bot.templatepanel import TemplateView, missing_lines, template_line, template_panel
-from bot.uploads import read_upload, refusal
+from bot.uploads import read_upload, refused
 from bot.venues import base_channel, server
 from engine.errors import InputError, PlayError, ResourceError
 from engine.library import Selection, Template
@@ -184,7 +184,7 @@ class Templates(
         except ResourceError as error:
             if error.error_code not in _FILE_CODES:
                 raise
-            raise refusal(error, upload.filename, "template", interaction.locale, body=upload.body) from error
+            raise await refused(error, upload, "template", interaction.locale) from error
         await self.show_template(interaction, made.id, t(interaction.locale, "template.imported"))
 
     @app_commands.command(

@@ -19,7 +19,7 @@ from engine.errors import EngineError
 from engine.host import Engine
 from engine.strategies import APPLIED, Wanted
 
-__all__ = ["culprit", "outlook", "refused_now", "undone"]
+__all__ = ["culprit", "outlook", "refused_now", "undone", "with_refusal"]
 
 _REMARKS = 3  # the whole preview has them all
 
@@ -57,6 +57,11 @@ async def refused_now(
             strategy = applied.strategy if applied is not None else None
         return explain(locale, error) if strategy is None else undone(strategy, error, locale)
     return ""
+
+
+async def with_refusal(text: str, engine: Engine, play_id: str, locale: str) -> str:
+    """What was done in a story, and the line that now nothing could be sent there."""
+    return "\n".join(filter(None, [text, await refused_now(engine, play_id, locale)]))
 
 
 def undone(strategy: Strategy, error: EngineError, locale: str) -> str:

@@ -22,15 +22,7 @@ from engine.session import (
     user_message,
 )
 
-__all__ = [
-    "CLEARED",
-    "SNAPSHOT_KIND",
-    "admit_system",
-    "announce_tools",
-    "lacks",
-    "propose_snapshot",
-    "snapshot_text",
-]
+__all__ = ["CLEARED", "SNAPSHOT_KIND", "admit_system", "announce_tools", "lacks", "propose_snapshot"]
 
 _TOOLS_SOURCE = {"kind": "tool-registry"}
 

@@ -152,14 +152,16 @@ class Library:
         return [] if shelf is None else shelf.search(kind, text, limit)
 
     async def resolve(self, owner: str, kind: Kind, text: str) -> ResourceRow:
-        """The row that a person means by an id or a name. Raises NotFound when none or several fit."""
-        row = (await self._shelf(owner)).resolve(kind, text)
-        if row is None:
+        """The row that a person means by an id or a name. Raises NotFound when none or several fit (data:
+        `fitting`, the names of these)."""
+        rows = (await self._shelf(owner)).meant(kind, text)
+        if len(rows) != 1:
             raise NotFound(
                 f"There is no one of the {NOUNS[kind]} called “{text[:80]}” here. Choose it from the list.",
                 name=text[:80],
+                fitting=tuple(row.name for row in rows),
             )
-        return row
+        return rows[0]
 
     # Content can be read by its id also after it was deleted: a story goes on with what it plays.
 

@@ -82,20 +82,18 @@ class Shelf:
                 found.append((rank, -(row.used_at or row.created_at), name, row.id))
         return [self._rows[key] for *_, key in sorted(found)[:limit]]
 
-    def resolve(self, kind: Kind, text: str) -> ResourceRow | None:
-        """The row meant by an id or a name: the exact one, else the only one that begins so."""
+    def meant(self, kind: Kind, text: str) -> Sequence[ResourceRow]:
+        """The rows that an id or a name may mean: the exact one, else all that begin so."""
         row = self._rows.get(text.strip())
         if row is not None and row.kind == kind:
-            return row
+            return [row]
         wanted = fold(text)
         if not wanted:
-            return None
+            return []
         candidates = self.search(kind, text, len(self._rows))
         exact = [row for row in candidates if self._folded[row.id][0] == wanted]
-        if exact:
-            return exact[0]
         starting = [row for row in candidates if self._folded[row.id][0].startswith(wanted)]
-        return starting[0] if len(starting) == 1 else None
+        return exact[:1] or starting
 
 
 def _rank(wanted: str, name: str, tags: tuple[str, ...]) -> int | None:

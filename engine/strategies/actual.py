@@ -251,9 +251,8 @@ def _sources(messages: Sequence[Message], told: Told) -> Iterator[dict[str, Any]
             start += utf16(part.text) + len(_JOINT)
     snapshot = next((m for m in reversed(messages) if m["source"].get("kind") == SNAPSHOT_KIND), None)
     if snapshot is not None:
-        facts = {part.name: part for part in told.assembly.facts}
         for part, start in _listed(snapshot):
-            if facts.get(part.name) == part:
+            if part in told.assembly.facts:
                 yield found(named_node(part), part, snapshot, start)
     contributed = {m["source"]["blockId"]: m for m in messages if "blockId" in m["source"]}
     for node in nodes.values():

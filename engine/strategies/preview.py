@@ -24,10 +24,10 @@ from engine.strategies.assets import remark_of
 from engine.strategies.choice import APPLIED, LastAssembly, Wanted
 from engine.strategies.history import foreseen, repeated
 from engine.strategies.projected import blocks_of
-from engine.strategies.provenance import UNRECORDED, KnownSources, known_sources, shown_messages
+from engine.strategies.provenance import KnownSources, known_sources, shown_messages
 from engine.strategies.sentsteps import REQUEST_RECORD
 from engine.strategies.service import Strategies
-from engine.strategies.shown import PreviewBlock, PreviewMessage, labelled_part
+from engine.strategies.shown import UNRECORDED, PreviewBlock, PreviewMessage, labelled_part
 from engine.strategies.standard import contributed
 from engine.tavern import Compilation, ModelFacts, PresetParameters, ProfileSection, ScriptRunner
 
@@ -147,9 +147,10 @@ class Previews:
 
     async def _has_other_tools(self, session: Session) -> bool:
         """Whether the next request tells the model of other tools than the last one did."""
-        told, coming = told_tools(session), await self._services.tools.coming(session, self._services.hooks)
+        told = told_tools(session)
         if told is None:
             return False
+        coming = await self._services.tools.coming(session, self._services.hooks)
         now = {tool["name"]: freeze(tool) for tool in coming}
         return {tool["name"]: tool for tool in told} != now
 

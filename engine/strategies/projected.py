@@ -13,7 +13,7 @@ from engine.agent import ASSEMBLY, Part
 from engine.codec import json_hash
 from engine.session import Event, Message, estimate_tokens, message_text
 from engine.strategies.advanced import SECTIONS
-from engine.strategies.shown import PreviewBlock, labelled_part
+from engine.strategies.shown import UNRECORDED, PreviewBlock, labelled_part
 from engine.strategies.units import Units
 
 __all__ = ["ASSEMBLED", "assembled_of", "blocks_of", "config_before", "only_assembled", "reference_to"]
@@ -23,7 +23,6 @@ ASSEMBLED: Final = "requestAssemblyRef"
 
 _JOINT: Final = "\n\n"
 _OFFICIAL: Final = "native-system"
-_UNRECORDED: Final = "source-unrecorded"
 
 
 def blocks_of(
@@ -101,7 +100,7 @@ class _Reading:
         for node, part in zip(nodes, known, strict=True):
             said = text[at : at + (rest if part is None else len(part))]
             if rest < 0 or known.count(None) > 1 or (part is not None and said != part):
-                yield _plain("system", text, _UNRECORDED)
+                yield _plain("system", text, UNRECORDED)
                 return
             blocks += self._official(said) if part is None or node is None else [_block(node, said)]
             at += len(said) + len(_JOINT)

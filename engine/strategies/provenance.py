@@ -15,12 +15,11 @@ from engine.assembler import ASSEMBLER_KIND
 from engine.codec import json_hash, text_hash
 from engine.session import Event, Message, estimate_tokens, message_text, message_tokens
 from engine.strategies.projected import blocks_of
-from engine.strategies.shown import PreviewBlock, PreviewMessage
+from engine.strategies.shown import UNRECORDED, PreviewBlock, PreviewMessage
 from engine.strategies.units import Units
 
 __all__ = [
     "CALLED",
-    "UNRECORDED",
     "VERSION",
     "KnownSources",
     "known_sources",
@@ -30,9 +29,6 @@ __all__ = [
 
 CALLED: Final = "tool-call"
 """The module of a block that is a call of a tool: the label is the tool, the text its arguments."""
-
-UNRECORDED: Final = "source-unrecorded"
-"""The module of words that nobody claims, where somebody should."""
 
 VERSION: Final = 1
 """The version of the evidence that is understood here."""

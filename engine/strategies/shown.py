@@ -9,7 +9,10 @@ from engine.agent import Part
 from engine.tavern import Compilation
 from engine.tavern.compilation import PART
 
-__all__ = ["PreviewBlock", "PreviewMessage", "labelled_part", "prompt_name"]
+__all__ = ["UNRECORDED", "PreviewBlock", "PreviewMessage", "labelled_part", "prompt_name"]
+
+UNRECORDED: Final = "source-unrecorded"
+"""The module of words that nobody claims, where somebody should."""
 
 _MODULES: Final = {"lore": "worldbook", "user": "persona"}
 """What the compiler calls a part, where the source that it is from has another name."""

@@ -168,9 +168,7 @@ export class Feed {
     if (at < 0 || editing.id === id) return;
     const el = this.nodes.get(id);
     const wants = continues(list[at], list[at - 1]);
-    if (!el || wants === el.classList.contains('grouped')) return;
-    if (id === this.held) this.late.add(id);
-    else el.replaceWith(this.node(list[at], list[at - 1] ?? null));
+    if (el && wants !== el.classList.contains('grouped')) this.place(at);
   }
 
   // A long evening must not make the page slow: what scrolled far away is read again when wanted.
